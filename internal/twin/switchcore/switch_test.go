@@ -1,0 +1,113 @@
+package switchcore
+
+import (
+	"strings"
+	"testing"
+
+	"weir/internal/qos"
+	"weir/units"
+)
+
+// small returns a switch of n ports at 100 Gb/s with priority 3 lossless.
+func small(n int) Config {
+	cfg := Config{
+		Ports:        make([]PortConfig, n),
+		Buffer:       16 * units.MB,
+		Lossless:     1 << 3,
+		PFC:          true,
+		AlphaIngress: 0.125,
+		AlphaEgress:  1,
+		XONOffset:    3 * units.KiB,
+		Gap:          20,
+		PauseQuanta:  65535,
+	}
+	for i := range cfg.Ports {
+		cfg.Ports[i] = PortConfig{Rate: 100 * units.Gbps, Headroom: 40 * units.KB}
+	}
+	return cfg
+}
+
+func mustNew(t testing.TB, cfg Config) *Switch {
+	t.Helper()
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func check(t testing.TB, s *Switch) {
+	t.Helper()
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"no ports", func(c *Config) { c.Ports = nil }, "0 ports"},
+		{"buffer", func(c *Config) { c.Buffer = 100 * units.KB }, "take 160KB of a buffer of 100KB"},
+		{"alpha", func(c *Config) { c.AlphaIngress = 1e-5 }, "ingress alpha"},
+		{"no alpha", func(c *Config) { c.AlphaIngress = 0 }, "ingress alpha of 0"},
+		{"static", func(c *Config) { c.Threshold = StaticThreshold; c.StaticXOFF, c.StaticXON = 10, 10 }, "static XOFF"},
+		{"quanta", func(c *Config) { c.PauseQuanta = 0 }, "pause quanta of 0"},
+		{"rate", func(c *Config) { c.Ports[2].Rate = 0 }, "port 2"},
+		{"ECN", func(c *Config) { c.ECN[3] = qos.ECN{Enabled: true, Min: 20, Max: 10} }, "ECN of priority 3"},
+		{"watchdog", func(c *Config) { c.Watchdog.Enabled = true }, "watchdog"},
+	} {
+		cfg := small(4)
+		c.change(&cfg)
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestPacketPassesUnchanged(t *testing.T) {
+	s := mustNew(t, small(4))
+	in := Entry{Packet: 0xdeadbeef, Bytes: MaxPacketBytes, In: 3, Out: 1, Priority: 3, Flags: Capable}
+	if o := s.Enqueue(0, &in); o != (Outcome{}) {
+		t.Fatalf("outcome %+v", o)
+	}
+	check(t, s)
+	var out Entry
+	var o Outcome
+	if !s.Dequeue(0, 1, &out, &o) || out != in || o != (Outcome{}) {
+		t.Fatalf("got %+v %+v, want %+v", out, o, in)
+	}
+	check(t, s)
+	if s.Dequeue(1, 1, &out, &o) {
+		t.Fatal("a second packet from an empty switch")
+	}
+	c := s.Counters(1, 1, 3)
+	if c.TxPackets != 1 || c.TxBytes != MaxPacketBytes || c.RxPackets != 0 || c.QueueMax != MaxPacketBytes {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func BenchmarkForward(b *testing.B) {
+	cfg := small(128)
+	cfg.Buffer = 64 * units.MB
+	cfg.ECN[3] = qos.ECN{Enabled: true, Min: 400 * units.KB, Max: 1600 * units.KB, Probability: 0.2}
+	s := mustNew(b, cfg)
+	e := Entry{Bytes: 4176, Priority: 3, Flags: Capable}
+	// 64 packets wait at each port, so that rings are in use.
+	for i := range 128 * 64 {
+		e.In, e.Out = uint16(i*7)&127, uint16(i)&127
+		s.Enqueue(0, &e)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	var o Outcome
+	now := units.Time(0)
+	for i := range b.N {
+		now += 100
+		e.In, e.Out = uint16(i*7)&127, uint16(i*3)&127
+		s.Enqueue(now, &e)
+		s.Dequeue(now, e.Out, &e, &o)
+	}
+}
