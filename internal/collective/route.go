@@ -1,0 +1,93 @@
+package collective
+
+// AppendPeers appends to peers the ranks that a lane of rank sends to, each
+// once, and returns the result. Lanes that send nothing append nothing.
+func (s *Schedule) AppendPeers(peers []int32, rank, lane int) []int32 {
+	c := lane / s.perLane
+	half := lane - c*s.perLane
+	switch s.form {
+	case ringReduce, ringGather, ringScatter, ringBroadcast:
+		pos := s.position(rank, c)
+		_, next := s.neighbours(pos, c)
+		if s.form == ringBroadcast && int(next) == s.set.Root {
+			return peers
+		}
+		return append(peers, next)
+	case treeReduce:
+		up, down := s.treePeers(rank, c)
+		return appendTree(peers, half, up, down)
+	case nvls:
+		if s.k == 1 {
+			return peers
+		}
+		up, down := s.headPeers(rank, c)
+		return appendTree(peers, half, up, down)
+	case hierarchical:
+		node, local := rank/s.g, rank%s.g
+		if s.g > 1 {
+			peers = append(peers, int32(node*s.g+wrap(local+1, s.g)))
+		}
+		if s.k > 1 {
+			peers = append(peers, int32(wrap(node+1, s.k)*s.g+local))
+		}
+	case direct:
+		if half == 1 {
+			return peers
+		}
+		for round := c; round < s.n; round += s.comm.Channels {
+			if round > 0 {
+				peers = append(peers, int32(s.roundPeer(rank, round, 1)))
+			}
+		}
+	}
+	return peers
+}
+
+func appendTree(peers []int32, half int, up int32, down [MaxPeers]int32) []int32 {
+	if half == 0 && up != NoPeer {
+		return append(peers, up)
+	}
+	if half == 0 || up != NoPeer {
+		for _, d := range down {
+			if d != NoPeer {
+				peers = append(peers, d)
+			}
+		}
+	}
+	return peers
+}
+
+// NICs returns through which NIC of its node src sends to dst on a channel,
+// and which NIC of dst's node receives. Rings and trees keep to the channel's
+// NIC at both ends. Hierarchical and NVLSTree keep each GPU at its own NIC.
+// all_to_all uses the receiver's NIC number at both ends with PXN (the data
+// cross the sender's NVLink first), else each GPU's own.
+func (s *Schedule) NICs(src, dst int32, channel int, pxn bool) (from, to int) {
+	switch s.form {
+	case nvls, hierarchical:
+		return s.ownNIC(src, channel), s.ownNIC(dst, channel)
+	case direct:
+		to = s.ownNIC(dst, channel)
+		if pxn {
+			return to, to
+		}
+		return s.ownNIC(src, channel), to
+	}
+	n := channel % s.comm.NICs
+	return n, n
+}
+
+// NearGPU returns the local rank next to a NIC of its node.
+func (s *Schedule) NearGPU(nic int) int { return nic * s.g / s.comm.NICs % s.g }
+
+// ownNIC returns a NIC next to rank's GPU; channels take turns where a GPU
+// has several.
+func (s *Schedule) ownNIC(rank int32, channel int) int {
+	local := int(rank) % s.g
+	first := local * s.comm.NICs / s.g
+	n := (local+1)*s.comm.NICs/s.g - first
+	if n > 1 {
+		first += channel % n
+	}
+	return first
+}
