@@ -10,7 +10,6 @@ type machine struct {
 	depth   int
 	fifos   map[[3]int32][]slice // by source, destination, channel
 	next    []int                // step of each rank and lane
-	held    map[[3]int32]int     // slices in each FIFO
 
 	sent     [][]int64 // bytes that rank sent to rank
 	messages int
