@@ -22,12 +22,13 @@ const (
 	Queue          // Name: "port/queue" or "port/priority" on Host = switch
 	GPU            // Name: index on Host
 	Process        // Name: process id or container on Host
-	Test           // Name: a test's command line or file
+	Test           // Name: program of the test, with #2 ... for further runs in a source
+	PCI            // Name: PCI address on Host
 )
 
 // String returns the name used in output: "host", "nic", "queue_pair" ...
 func (k Kind) String() string {
-	names := [...]string{"unknown", "cluster", "host", "nic", "port", "queue_pair", "rank", "switch", "queue", "gpu", "process", "test"}
+	names := [...]string{"unknown", "cluster", "host", "nic", "port", "queue_pair", "rank", "switch", "queue", "gpu", "process", "test", "pci"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -168,7 +169,8 @@ type Origin struct {
 // A Fact is one value of one key of one subject. Keys are dotted lower-case
 // names of the vocabulary in this package; Unit is "" for plain numbers and
 // texts, else one of "bytes", "bits_per_s", "us", "ms", "s", "percent",
-// "dBm", "celsius", "mtu_bytes", "words4", "frames", "packets".
+// "dBm", "celsius", "V", "mA", "W", "m", "GT/s", "messages_per_s"; for counters
+// also "words4" (words of four bytes), "frames", "packets", "ticks".
 type Fact struct {
 	Subject Subject
 	Key     string

@@ -1,0 +1,233 @@
+package evidence
+
+import (
+	"path"
+	"strings"
+
+	"weir/internal/field/evidence/tool"
+)
+
+const (
+	// maxOpen is the number of sessions that a stream keeps open.
+	maxOpen = 4
+	// maxIdle is the number of lines that nobody took after which the last
+	// session may no longer claim a line by its mere shape.
+	maxIdle = 4
+	// maxWords bounds a command line that goes over several lines.
+	maxWords = 10_000
+	// maxJSON and maxJSONLines bound a JSON document: the counter dump of a
+	// large switch has a few MB.
+	maxJSON      = 24 << 20
+	maxJSONLines = 500_000
+)
+
+// A stream is the lines of one source that carry the same prefix.
+type stream struct {
+	r       *reader
+	ctx     *tool.Context
+	open    []*session // the one that took the last line is at the end
+	idle    int        // lines since then that nobody took
+	pending []tool.Line
+
+	goesOn    bool             // the command line goes on in the next line
+	json      *strings.Builder // a document being gathered, nil if none
+	jsonLines []tool.Line
+	jsonDepth jsonDepth
+	noJSON    int // lines up to this number were tried as JSON and are not
+}
+
+type session struct {
+	parser *tool.Parser
+	tool.Session
+	out *tool.Out
+}
+
+func (s *stream) last() *session {
+	if len(s.open) == 0 {
+		return nil
+	}
+	return s.open[len(s.open)-1]
+}
+
+// push takes the next line of the stream.
+func (s *stream) push(l tool.Line) {
+	if s.json != nil {
+		s.gather(l)
+		return
+	}
+	if len(s.pending) == 0 {
+		if last := s.last(); last != nil && last.Match(&l) >= tool.Sure {
+			s.take(last, &l)
+			return
+		}
+	}
+	s.pending = append(s.pending, l)
+	s.r.pending++
+	for len(s.pending) >= tool.Ahead || len(s.pending) > 0 && s.r.pending > maxPending {
+		s.step()
+	}
+}
+
+// finish reads what is pending and ends all sessions.
+func (s *stream) finish() {
+	for len(s.pending) > 0 || s.json != nil {
+		for len(s.pending) > 0 {
+			s.step()
+		}
+		if s.json != nil {
+			s.endJSON()
+		}
+	}
+	s.endAll()
+}
+
+func (s *stream) endAll() {
+	for _, o := range s.open {
+		o.End(o.out)
+	}
+	s.open = nil
+}
+
+// step gives the first pending line to whom it belongs.
+func (s *stream) step() {
+	l := s.pending[0]
+	w := tool.NewWindow(s.ctx, s.pending)
+	owner, score := s.claim(&l)
+	if score < tool.Sure && l.N > s.noJSON && tool.JSONStart(l.Text) {
+		s.startJSON()
+		return
+	}
+	s.pending = s.pending[1:]
+	s.r.pending--
+	if s.continued(&l) {
+		return
+	}
+	if score < tool.Likely && !decoration(l.Text) {
+		if c, ok := s.r.prompts.find(l.Text); ok {
+			s.startCommand(c, &l)
+			return
+		}
+	}
+	if score < tool.Sure && !decoration(l.Text) {
+		if p, ps := s.recognise(w, score); p != nil {
+			owner, score = s.begin(p), ps
+		}
+	}
+	switch {
+	case score > tool.No:
+		s.take(owner, &l)
+	case decoration(l.Text):
+	default:
+		s.idle++
+		s.r.notUnderstood(&l)
+	}
+}
+
+// claim asks the open sessions for the line, the last one first. Only the last
+// one may claim by shape alone, and not after several lines that it did not know.
+func (s *stream) claim(l *tool.Line) (*session, tool.Score) {
+	var owner *session
+	best := tool.No
+	for i := len(s.open) - 1; i >= 0; i-- {
+		score := s.open[i].Match(l)
+		if score < tool.Likely && (i < len(s.open)-1 || s.idle > maxIdle) {
+			continue
+		}
+		if score > best {
+			owner, best = s.open[i], score
+		}
+	}
+	return owner, best
+}
+
+// recognise returns the parser whose output starts at the window's first line,
+// if its score is above the one to beat.
+func (s *stream) recognise(w *tool.Window, beat tool.Score) (*tool.Parser, tool.Score) {
+	var best *tool.Parser
+	for i := range s.r.parsers {
+		p := &s.r.parsers[i]
+		if p.Recognise == nil {
+			continue
+		}
+		if score := p.Recognise(w); score > beat {
+			best, beat = p, score
+		}
+	}
+	return best, beat
+}
+
+// begin opens a session, and ends an earlier one of the same tool and the
+// oldest one of too many.
+func (s *stream) begin(p *tool.Parser) *session {
+	for i, o := range s.open {
+		if o.parser == p {
+			s.end(i)
+			break
+		}
+	}
+	if len(s.open) >= maxOpen {
+		s.end(0)
+	}
+	s.r.sawTool(p.Tool)
+	o := &session{p, p.New(s.ctx), tool.NewOut(s.r, p.Tool, s.ctx.Source)}
+	s.open = append(s.open, o)
+	return o
+}
+
+func (s *stream) end(i int) {
+	s.open[i].End(s.open[i].out)
+	s.open = append(s.open[:i], s.open[i+1:]...)
+}
+
+func (s *stream) take(o *session, l *tool.Line) {
+	if s.last() != o {
+		for i := range s.open {
+			if s.open[i] == o {
+				s.open = append(append(s.open[:i:i], s.open[i+1:]...), o)
+				break
+			}
+		}
+	}
+	s.idle = 0
+	s.r.taken++
+	o.Take(l, o.out)
+}
+
+// startCommand starts a new context. A command line that ends in a backslash
+// goes on in the next line.
+func (s *stream) startCommand(c command, l *tool.Line) {
+	s.endAll()
+	ctx := *s.ctx
+	ctx.Command = c.words
+	if c.host != "" {
+		ctx.Host = c.host
+	}
+	if c.path != "" {
+		ctx.Path = path.Clean(c.path)
+	}
+	s.ctx = &ctx
+	s.idle = 0
+	s.r.taken++
+	s.goesOn = strings.HasSuffix(strings.TrimSpace(l.Text), "\\")
+	if s.goesOn {
+		ctx.Command = ctx.Command[:len(ctx.Command)-1]
+		return
+	}
+	s.r.commandLine(s.ctx, l)
+}
+
+// continued takes the next line of a command line that goes on.
+func (s *stream) continued(l *tool.Line) bool {
+	if !s.goesOn {
+		return false
+	}
+	text := strings.TrimSpace(l.Text)
+	text, s.goesOn = strings.CutSuffix(text, "\\")
+	s.ctx.Command = append(s.ctx.Command, splitWords(text)...)
+	s.goesOn = s.goesOn && len(s.ctx.Command) < maxWords
+	s.r.taken++
+	if !s.goesOn {
+		s.r.commandLine(s.ctx, l)
+	}
+	return true
+}

@@ -1,0 +1,16 @@
+package evidence
+
+import (
+	"slices"
+
+	"weir/internal/field/evidence/nic"
+	"weir/internal/field/evidence/tool"
+)
+
+// Parsers returns the table of all parsers. Where two give a line the same
+// score, the earlier one gets it.
+func Parsers() []tool.Parser {
+	return slices.Concat(
+		nic.Parsers(),
+	)
+}

@@ -1,0 +1,78 @@
+package tool
+
+import (
+	"strings"
+
+	"weir/internal/fact"
+)
+
+// A Sink takes what was read.
+type Sink interface {
+	Fact(f fact.Fact)
+	NotUnderstood(n fact.NotUnderstood)
+}
+
+// An Out puts facts of one run of a tool into a sink: it adds source and
+// tool, and the unit that the vocabulary gives to the key.
+type Out struct {
+	sink Sink
+	tool string
+	src  string
+}
+
+// NewOut returns an Out for a tool's reading of a source.
+func NewOut(sink Sink, toolName, source string) *Out { return &Out{sink, toolName, source} }
+
+// Fact puts out one fact learnt from line n.
+func (o *Out) Fact(n int, s fact.Subject, key string, v fact.Value) {
+	o.sink.Fact(fact.Fact{
+		Subject: s, Key: key, Value: v, Unit: fact.UnitOf(key),
+		Origin: fact.Origin{Source: o.src, Line: n, Tool: o.tool},
+	})
+}
+
+// Text, Uint, Float, Bool and List are Fact with a plain value.
+func (o *Out) Text(n int, s fact.Subject, key, v string)        { o.Fact(n, s, key, fact.OfText(v)) }
+func (o *Out) Uint(n int, s fact.Subject, key string, v uint64) { o.Fact(n, s, key, fact.OfUint(v)) }
+func (o *Out) Float(n int, s fact.Subject, key string, v float64) {
+	o.Fact(n, s, key, fact.OfFloat(v))
+}
+func (o *Out) Bool(n int, s fact.Subject, key string, v bool)     { o.Fact(n, s, key, fact.OfBool(v)) }
+func (o *Out) List(n int, s fact.Subject, key string, v []string) { o.Fact(n, s, key, fact.OfList(v)) }
+
+// Absent puts out that the source names the key and gives no value ("-", "N/A").
+func (o *Out) Absent(n int, s fact.Subject, key string) { o.Fact(n, s, key, fact.Value{}) }
+
+// Counter puts out a vendor's counter under "counter.<its name>", with the
+// name that the metric table has for it. The family is the table's: "mlx5",
+// "mlx5_ethtool", "bnxt_re", "irdma", "ionic", "sonic" ...
+func (o *Out) Counter(n int, s fact.Subject, family, name string, v fact.Value) {
+	unit, metric := counterUnit(family, name)
+	o.sink.Fact(fact.Fact{
+		Subject: s, Key: "counter." + name, Value: v, Unit: unit,
+		Origin: fact.Origin{Source: o.src, Line: n, Tool: o.tool, Metric: metric},
+	})
+}
+
+// maxKept is the length to which a line is cut when it is kept as not understood.
+const maxKept = 200
+
+// NotUnderstood keeps a line that the session claimed but cannot read.
+func (o *Out) NotUnderstood(l *Line) {
+	o.sink.NotUnderstood(fact.NotUnderstood{
+		Origin: fact.Origin{Source: o.src, Line: l.N, Tool: o.tool},
+		Text:   Kept(l.Text),
+	})
+}
+
+// Kept cuts a text to the length that is kept of a line nobody understood.
+func Kept(text string) string {
+	if len(text) > maxKept {
+		cut := maxKept
+		for cut > 0 && text[cut]&0xc0 == 0x80 {
+			cut--
+		}
+		text = text[:cut]
+	}
+	return strings.Clone(text)
+}
