@@ -39,7 +39,8 @@ type Node struct {
 	Plane    uint8
 	Ports    []PortID     // in order of port number
 	Host     int32        // index into Hosts, or -1
-	Model    *SwitchModel // of a switch
+	Model    *SwitchModel // of a switch, with what the file overrides
+	OS       string       // of a switch: "sonic" ...
 	MLAGPeer NodeID       // None: not a member of an MLAG pair
 }
 
@@ -246,4 +247,11 @@ type Cluster struct {
 	NCCL      NCCL
 	Jobs      []Job
 	Faults    []Fault
+	Prices    Prices
+}
+
+// Prices are in any one currency; 0 where none was given.
+type Prices struct {
+	Currency                                string
+	Switch, Port, NIC, Optic, CablePerMetre float64
 }
