@@ -14,17 +14,17 @@ import "weir/units"
 // Params are the settings of both points, under the field's names.
 type Params struct {
 	Enabled  bool
-	LineRate units.BitRate // of the port: start, and ceiling of every rate
+	LineRate units.BitRate // of the port: start, and ceiling of every rate; must be positive
 
 	// Reaction point.
-	InitialAlpha       uint32        // rp_initial_alpha_value, 0 to 1023 of 1024
-	G                  uint32        // rp_dce_tcp_g: weight that the old alpha keeps, 0 to 1023 of 1024
-	AlphaPeriod        units.Time    // rp_dce_tcp_rtt
+	InitialAlpha       uint32        // rp_initial_alpha_value, 0 to 1023 of 1024 (1024 in models: exactly 1)
+	G                  uint32        // rp_dce_tcp_g: weight that the old alpha keeps, 0 to 1023 of 1024 (1020 is the paper's g of 1/256)
+	AlphaPeriod        units.Time    // rp_dce_tcp_rtt; 0: alpha never changes
 	ReducePeriod       units.Time    // rp_rate_reduce_monitor_period: at most one cut in this time; 0: a cut at every CNP
 	FirstCNPRate       units.BitRate // rp_rate_to_set_on_first_cnp; 0: off
 	MinDecFac          uint32        // rp_min_dec_fac: percent of the rate that a cut leaves at least; 100: never cut
-	MinRate            units.BitRate // rp_min_rate
-	TimeReset          units.Time    // rp_time_reset: increase timer
+	MinRate            units.BitRate // rp_min_rate; at least 1 bit/s
+	TimeReset          units.Time    // rp_time_reset: increase timer; 0: off
 	ByteReset          units.Bytes   // rp_byte_reset as a byte counter; 0: off
 	Threshold          uint32        // rp_threshold: fast-recovery rounds
 	AIRate, HAIRate    units.BitRate // rp_ai_rate, rp_hai_rate
@@ -41,10 +41,21 @@ type Params struct {
 // Variant of the algorithm.
 type Variant uint8
 
-// Adapter is the NIC firmware's form; Paper that of SIGCOMM 2015 (cut at every
-// CNP, alpha decays when AlphaPeriod passes without one); NS3 that of the
-// public ns-3 models: nothing runs before the first CNP, then alpha ticks every
-// AlphaPeriod and cuts are taken by a check every ReducePeriod.
+// The variants.
+//
+// Adapter is the NIC firmware's form. Nothing runs before the first CNP; from
+// then on alpha is updated every AlphaPeriod, and at the end of each
+// ReducePeriod the rate is cut if a CNP arrived in it, by half of the alpha that
+// held when the CNP arrived. So the trace of the defaults is exact: one CNP at
+// line rate halves it 4 us later.
+//
+// Paper is the form of SIGCOMM 2015: each CNP cuts at once and lowers the
+// target, alpha grows with it, and decays each time that AlphaPeriod passes
+// without one. ReducePeriod and the clamp settings have no meaning.
+//
+// NS3 is that of the public ns-3 models: as Adapter, but cut by the alpha at the
+// end of the ReducePeriod, and with ClampAfterIncrease always on and no byte
+// counter.
 const (
 	Adapter Variant = iota
 	Paper
@@ -63,5 +74,33 @@ func AdapterDefaults(line units.BitRate) Params {
 		AIRate: 5 * units.Mbps, HAIRate: 50 * units.Mbps,
 		ClampAfterIncrease: true,
 		MinTimeBetweenCNPs: 4 * units.Microsecond,
+	}
+}
+
+// PaperDefaults returns the settings of SIGCOMM 2015 (section 5, table 14): they
+// were chosen for 40 Gb/s. The paper has no hyper increase; its steps stay
+// additive here.
+func PaperDefaults(line units.BitRate) Params {
+	return Params{
+		Enabled: true, LineRate: line, Variant: Paper,
+		InitialAlpha: 1024, G: 1020, AlphaPeriod: 55 * units.Microsecond,
+		MinRate:   40 * units.Mbps,
+		TimeReset: 55 * units.Microsecond, ByteReset: 10 * units.MB, Threshold: 5,
+		AIRate: 40 * units.Mbps, HAIRate: 40 * units.Mbps,
+		MinTimeBetweenCNPs: 50 * units.Microsecond,
+	}
+}
+
+// NS3Defaults returns the settings that the public ns-3 models of RoCE ship:
+// g 1/256 each microsecond, a cut at most every 4 us, increases every 300 us,
+// a CNP on the acknowledgement of every marked packet.
+func NS3Defaults(line units.BitRate) Params {
+	return Params{
+		Enabled: true, LineRate: line, Variant: NS3,
+		InitialAlpha: 1024, G: 1020, AlphaPeriod: 1 * units.Microsecond,
+		ReducePeriod: 4 * units.Microsecond, MinRate: 100 * units.Mbps,
+		TimeReset: 300 * units.Microsecond, Threshold: 1,
+		AIRate: 40 * units.Mbps, HAIRate: 100 * units.Mbps,
+		ClampAfterIncrease: true,
 	}
 }

@@ -36,7 +36,6 @@ type pair struct {
 	delivered uint32
 	refused   bool
 	counts    map[rc.Event]int
-	lastMove  units.Time
 }
 
 type flying struct {
