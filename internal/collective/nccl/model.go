@@ -17,11 +17,13 @@ type System struct {
 	LL128        bool // allowed: NVLink inside the node, GPUDirect to the NIC
 
 	// Rings (and trees) that the search for paths found, and the bandwidth of
-	// one in GB/s inside a node and between nodes. They are then doubled, so
-	// an operation runs on up to Channels channels of half the bandwidth each.
-	Rings              int
-	IntraGBs, InterGBs float64
-	Channels           int
+	// one in GB/s: between nodes, inside a node as part of a ring that leaves
+	// it, and inside a node for trees and for NVLS, whose graphs may be wider
+	// there. They are then doubled, so an operation runs on up to Channels
+	// channels of half the bandwidth each.
+	Rings                               int
+	InterGBs, RingGBs, TreeGBs, NVLSGBs float64
+	Channels                            int
 
 	NetLatency float64 // of the NIC, as its plugin states it, in microseconds; usually 0
 }
@@ -73,8 +75,11 @@ func (s *System) Bandwidth(op collective.Op, a collective.Algorithm, p collectiv
 	}
 	rings := float64(s.Rings)
 	one := s.InterGBs
-	if s.Nodes <= 2 {
-		one = s.IntraGBs
+	if s.Nodes <= 2 { // tuned so: on two nodes, a tree needs half of the network's bandwidth
+		one = s.RingGBs
+		if a == collective.Tree {
+			one = s.TreeGBs
+		}
 	}
 	if a == collective.NVLS || a == collective.NVLSTree {
 		one = s.nvlsBandwidth(op, a)
@@ -111,7 +116,7 @@ func (s *System) Bandwidth(op collective.Op, a collective.Algorithm, p collectiv
 
 func (s *System) nvlsBandwidth(op collective.Op, a collective.Algorithm) float64 {
 	rings := float64(s.Rings)
-	intra := s.IntraGBs * nvlsEfficiency[s.Arch] * (rings - 1) / rings
+	intra := s.NVLSGBs * nvlsEfficiency[s.Arch] * (rings - 1) / rings
 	inter := s.InterGBs
 	if op == collective.AllReduce {
 		intra *= 2
@@ -155,10 +160,18 @@ func (s *System) PostOverhead(p collective.Protocol) float64 {
 	return post
 }
 
-// Latency returns the model's latency in microseconds. plateau tells whether
-// the ring's factor for larger sizes (see Time) is in.
-func (s *System) Latency(op collective.Op, a collective.Algorithm, p collective.Protocol, bytes units.Bytes) float64 {
-	base := Base(a, p)
+// Part is one term of a latency: Count times Each microseconds. Over tells
+// what link the steps cross; Launch is the base latency.
+type Part struct {
+	Launch bool
+	Over   Link
+	Count  int
+	Each   float64
+}
+
+// Parts returns the terms of the model's latency, without the plateau factor
+// of Time: the launch, the steps inside nodes and the steps between nodes.
+func (s *System) Parts(op collective.Op, a collective.Algorithm, p collective.Protocol) [3]Part {
 	intra := Step(s.Local, a, p)
 	inter := Step(Network, a, p)
 	if s.Ranks == s.Nodes { // one rank a node: nothing hides the latency
@@ -168,31 +181,43 @@ func (s *System) Latency(op collective.Op, a collective.Algorithm, p collective.
 	if p == collective.Simple { // the flush after the data
 		inter += s.NetLatency
 	}
-	depth := float64(bits.Len(uint(s.Nodes)) - 1)
+	depth := bits.Len(uint(s.Nodes)) - 1
+	parts := [3]Part{{Launch: true, Count: 1, Each: Base(a, p)}, {Over: s.Local, Each: intra}, {Over: Network, Each: inter}}
+	local, net := &parts[1], &parts[2]
 	switch a {
 	case collective.Tree:
-		return base + 2*(float64(s.Ranks/s.Nodes-1)*intra+depth*inter)
+		local.Count, net.Count = 2*(s.Ranks/s.Nodes-1), 2*depth
 	case collective.NVLS:
-		return intra
+		local.Count = 1
 	case collective.NVLSTree:
-		return base + intra + 2*depth*inter
-	}
-	all, net := s.steps(op)
-	if op == collective.Broadcast {
-		step := intra
-		if s.Nodes > 1 {
-			step = Step(Network, collective.Ring, p)
-		}
-		if p == collective.Simple { // stands for the time of a chunk
-			step = Step(s.Local, collective.Tree, p)
-			if s.Nodes > 1 {
-				step = Step(Network, collective.Tree, p)
+		local.Count, net.Count = 1, 2*depth
+	default:
+		all, cross := s.steps(op)
+		if op == collective.Broadcast { // all steps count as the slowest link's
+			if p == collective.Simple { // those of trees stand for the time of a chunk
+				local.Each, net.Each = Step(s.Local, collective.Tree, p), Step(Network, collective.Tree, p)
 			}
+			if s.Nodes > 1 {
+				net.Count = all
+			} else {
+				local.Count = all
+			}
+			break
 		}
-		return base + float64(all)*step
+		local.Count, local.Each = all-cross, max(intra, s.PostOverhead(p))
+		net.Count = cross
 	}
-	l := base + float64(all-net)*max(intra, s.PostOverhead(p)) + float64(net)*inter
-	if p == collective.Simple && s.Nodes > 1 && op == collective.AllReduce && int64(bytes)/int64(max(s.Channels, 1)*s.Ranks) >= 64 {
+	return parts
+}
+
+// Latency returns the model's latency of an operation of a size, in microseconds.
+func (s *System) Latency(op collective.Op, a collective.Algorithm, p collective.Protocol, bytes units.Bytes) float64 {
+	var l float64
+	for _, part := range s.Parts(op, a, p) {
+		l += float64(part.Count) * part.Each
+	}
+	if a == collective.Ring && p == collective.Simple && s.Nodes > 1 && op == collective.AllReduce &&
+		int64(bytes)/int64(max(s.Channels, 1)*s.Ranks) >= 64 {
 		l *= s.plateau()
 	}
 	return l
@@ -215,12 +240,18 @@ func (s *System) Time(op collective.Op, a collective.Algorithm, p collective.Pro
 	if bw <= 0 {
 		return 0, false
 	}
-	if size := bits.Len64(uint64(bytes)>>6) - 1; size >= 0 && op == collective.AllReduce {
-		if a == collective.Tree && size < 23 || a == collective.NVLSTree && size < 24 && s.Arch == Blackwell {
-			bw *= treeCorrection[p][size]
-		}
-	}
+	bw *= s.TreeCorrection(a, p, bytes)
 	return s.Latency(op, a, p, bytes) + float64(bytes)/(1000*bw), true
+}
+
+// TreeCorrection returns the factor on the bandwidth of trees at a size; 1 for
+// other algorithms.
+func (s *System) TreeCorrection(a collective.Algorithm, p collective.Protocol, bytes units.Bytes) float64 {
+	size := bits.Len64(uint64(bytes)>>6) - 1
+	if size >= 0 && (a == collective.Tree && size < 23 || a == collective.NVLSTree && size < 24 && s.Arch == Blackwell) {
+		return treeCorrection[p][size]
+	}
+	return 1
 }
 
 // Choice is one way to run an operation, and the model's time for it in

@@ -9,11 +9,11 @@ import (
 )
 
 func h100(nodes int) System {
-	return System{Ranks: 8 * nodes, Nodes: nodes, Arch: Hopper, NVLS: true, LL128: true, Rings: 8, IntraGBs: 48, InterGBs: 48, Channels: 16}
+	return System{Ranks: 8 * nodes, Nodes: nodes, Arch: Hopper, NVLS: true, LL128: true, Rings: 8, InterGBs: 48, RingGBs: 48, TreeGBs: 48, NVLSGBs: 48, Channels: 16}
 }
 
 func a100(nodes int) System {
-	return System{Ranks: 8 * nodes, Nodes: nodes, Arch: Ampere, LL128: true, Rings: 8, IntraGBs: 24, InterGBs: 24, Channels: 16}
+	return System{Ranks: 8 * nodes, Nodes: nodes, Arch: Ampere, LL128: true, Rings: 8, InterGBs: 24, RingGBs: 24, TreeGBs: 24, Channels: 16}
 }
 
 // Sample outputs of validation row V44 (all_reduce, bus bandwidth in GB/s; H100
