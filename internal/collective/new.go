@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"math/bits"
 
 	"weir/units"
 )
@@ -44,15 +45,49 @@ func slotData(p Protocol, buffSize units.Bytes) int64 {
 	return slot / grain * grain
 }
 
-// Chunk sizes of algorithms that do not take whole slots: NCCL's point-to-point
-// operations (128 KiB over the network, 512 KiB inside a node) and NVLS
-// (NCCL_NVLS_CHUNKSIZE 128 KiB; NVLSTree 64 KiB from four nodes on).
+// Chunk sizes of NCCL's point-to-point operations: 128 KiB over the network,
+// 512 KiB inside a node.
 const (
 	directNetChunk  = 128 << 10
 	directNodeChunk = 512 << 10
-	nvlsChunk       = 128 << 10
-	nvlsTreeChunk   = 64 << 10
 )
+
+// nvlsChunk returns the chunk size of NVLS (NCCL_NVLS_CHUNKSIZE 128 KiB; 64 KiB
+// between four and more nodes), halved for small sizes as enqueue.cc does.
+func (s *Schedule) nvlsChunk() int64 {
+	chunk := int64(128 << 10)
+	if s.k >= 4 {
+		chunk = 64 << 10
+	}
+	type rule struct{ times, above int64 } // sizes below times x heads x channels x chunk take chunks of above
+	rules := []rule{{4, 64 << 10}, {1, 32 << 10}}
+	if s.k == 1 {
+		rules = []rule{{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}}
+	}
+	for _, r := range rules {
+		if int64(s.set.Bytes) < r.times*int64(s.g*s.comm.Channels)*chunk && chunk > r.above {
+			chunk = r.above
+		}
+	}
+	return chunk
+}
+
+// treeLL128Chunk returns how much data a chunk of trees with LL128 has: a slot,
+// halved while there are too few chunks to keep the depth of the tree busy
+// (enqueue.cc).
+func (s *Schedule) treeLL128Chunk(slot int64) int64 {
+	line := slot / 120 * 128
+	perNode := float64(s.g)
+	depth := 1 + float64(bits.Len(uint(s.k))-1) + 0.1*perNode
+	chunks := func() float64 { return float64(int64(s.set.Bytes) / (int64(s.comm.Channels) * line)) }
+	for line > 128<<10 && chunks() < depth*64/perNode {
+		line /= 2
+	}
+	for line > 32<<10 && chunks() < depth*16/perNode {
+		line /= 2
+	}
+	return max(line/128*120/grain*grain, grain)
+}
 
 // New prepares the schedule of one operation. Errors name the setting that
 // does not fit: an algorithm that the operation does not have, ranks that do
@@ -84,12 +119,13 @@ func New(c Communicator, set Settings) (*Schedule, error) {
 		}
 	case treeReduce:
 		s.perLane = 2
+		if set.Protocol == LL128 {
+			s.chunk = min(slot, s.treeLL128Chunk(slot))
+			s.minSlice = s.chunk
+		}
 	case nvls:
 		s.perLane = 2
-		s.chunk = min(slot, nvlsChunk)
-		if s.k >= 4 {
-			s.chunk = min(slot, nvlsTreeChunk)
-		}
+		s.chunk = min(slot, s.nvlsChunk())
 		s.minSlice = s.chunk
 	case direct:
 		s.perLane = 2

@@ -267,6 +267,11 @@ func TestMessageSizes(t *testing.T) {
 		{Communicator{16, 8, 16, 8}, Settings{Op: Broadcast, Algorithm: Ring, Bytes: units.GiB}, 512 << 10, 8},
 		{Communicator{16, 8, 16, 8}, Settings{Op: AllToAll, Algorithm: Direct, Bytes: units.GiB}, 128 << 10, 8},
 		{Communicator{16, 8, 16, 8}, Settings{Op: AllReduce, Algorithm: NVLSTree, Bytes: units.GiB}, 128 << 10, 8},
+		// Trees with LL128 cut chunks until the tree is busy: 4.6875 MiB / 8 / 2^4, 15 of 16 parts data.
+		{Communicator{512, 8, 16, 8}, Settings{Op: AllReduce, Algorithm: Tree, Protocol: LL128, Bytes: 16 * units.MiB}, 36000, 8},
+		{Communicator{32, 8, 16, 8}, Settings{Op: AllReduce, Algorithm: NVLSTree, Bytes: units.GiB}, 64 << 10, 8},
+		{Communicator{32, 8, 16, 8}, Settings{Op: AllReduce, Algorithm: NVLSTree, Bytes: 4 * units.MiB}, 32 << 10, 8},
+		{Communicator{8, 8, 16, 8}, Settings{Op: AllReduce, Algorithm: NVLS, Bytes: 4 * units.MiB}, 16 << 10, 8},
 		// Chunks up to 32 KiB stay whole.
 		{Communicator{512, 8, 16, 8}, Settings{Op: AllReduce, Algorithm: Ring, Bytes: 16 * units.MiB}, 2 << 10, 4},
 	} {
