@@ -19,6 +19,7 @@ const (
 const (
 	carries = isSend | isWrite  // the request carries its payload
 	asks    = isRead | isAtomic // the answer is more than an acknowledgement
+	unsure  = carries | isRead  // of Sequence.open: anything may come next
 )
 
 var shapes = [32]shape{
@@ -87,7 +88,7 @@ type Sequence struct {
 	Expected roce.PSN
 	MTU      uint32 // 0: not known
 	// open tells the message in progress: isSend or isWrite, both when it is
-	// not known which, 0 between messages.
+	// not known which, 0 between messages, unsure when nothing is known.
 	open shape
 }
 
@@ -106,7 +107,7 @@ func (s *Sequence) Check(in *Packet) Verdict {
 		return Gap
 	}
 	if sh&starts != 0 {
-		if s.open != 0 {
+		if s.open != 0 && s.open != unsure {
 			return Invalid
 		}
 	} else if s.open&sh == 0 {
@@ -152,13 +153,14 @@ func (s *Sequence) Advance(in *Packet) {
 	}
 }
 
-// Restart makes the sequence expect psn, with no knowledge whether that lies
-// inside a message when inside is true, and between messages when it is false.
-func (s *Sequence) Restart(psn roce.PSN, inside bool) {
+// Restart makes the sequence expect psn. With anywhere, it is not known whether
+// that lies inside a message, and any opcode may come first; otherwise a message
+// must start there.
+func (s *Sequence) Restart(psn roce.PSN, anywhere bool) {
 	s.Expected = psn & roce.PSNMask
 	s.open = 0
-	if inside {
-		s.open = carries
+	if anywhere {
+		s.open = unsure
 	}
 }
 
