@@ -22,6 +22,7 @@ var linkKeys = [...]Key{
 	{"link.neighbour.address", "", Text, "management address of the neighbour"},
 	{"link.neighbour.mtu", "bytes", Uint, "largest frame that the neighbour says it takes"},
 	{"link.fec.supported", "", List, "FEC modes that the port supports"},
+	{"link.fec.advertised", "", List, "FEC modes that the port offers"},
 	{"link.fec.configured", "", Text, "FEC mode asked for"},
 	{"link.fec.active", "", Text, "FEC mode in use"},
 	{"pause.autoneg", "", Bool, "link-level pause is negotiated"},
@@ -82,5 +83,6 @@ var linkKeys = [...]Key{
 	{"pcie.numa_node", "", Uint, "NUMA node of the device"},
 	{"pcie.error", "", Text, "error flag of the device status that is set"},
 
+	{"counters.per_queue", "", Uint, "counters of single queues that were passed over"},
 	{"counter.{name...}", "", Uint, "a vendor's counter under its own name; unit and metric stand with the fact"},
 }

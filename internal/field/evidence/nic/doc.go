@@ -8,5 +8,6 @@ import "weir/internal/field/evidence/tool"
 func Parsers() []tool.Parser {
 	return []tool.Parser{
 		mlnxQoS,
+		ethtoolSettings, ethtoolStatistics, ethtoolModule, ethtoolPause, ethtoolDriver, ethtoolFEC,
 	}
 }

@@ -113,7 +113,7 @@ func (m *mlnxQoSRun) setting(l *tool.Line, out *tool.Out, label, value string) b
 		if value == "" {
 			return true
 		}
-		return number(l, out, m.nic, "qos.default_priority", value)
+		return out.Number(l.N, m.nic, "qos.default_priority", value)
 	case "dscp2prio mapping":
 	case "Receive buffer size (bytes)":
 		for i, v := range strings.Split(strings.TrimSuffix(value, ","), ",") {
@@ -121,16 +121,16 @@ func (m *mlnxQoSRun) setting(l *tool.Line, out *tool.Out, label, value string) b
 			if total, is := strings.CutPrefix(v, "max_buffer_size="); is {
 				key, v = "qos.buffer.total", total
 			}
-			if !number(l, out, m.nic, key, v) {
+			if !out.Number(l.N, m.nic, key, v) {
 				return false
 			}
 		}
 	case "Cable len":
-		return number(l, out, m.nic, "qos.cable_length", value)
+		return out.Number(l.N, m.nic, "qos.cable_length", value)
 	case "PFC configuration":
 		m.inTable = true
 	case "priority", "up":
-		return number(l, out, m.nic, "qos.priority."+value+".tc", m.tc)
+		return out.Number(l.N, m.nic, "qos.priority."+value+".tc", m.tc)
 	case "skprio": // how Linux maps a socket's priority; RDMA does not use it
 	default:
 		return false
@@ -150,7 +150,7 @@ func (m *mlnxQoSRun) table(l *tool.Line, out *tool.Out) bool {
 	}
 	if f[0] == "buffer" {
 		for i, v := range f[1:] {
-			if !number(l, out, m.nic, "qos.priority."+m.priorities[i]+".buffer", v) {
+			if !out.Number(l.N, m.nic, "qos.priority."+m.priorities[i]+".buffer", v) {
 				return false
 			}
 		}
@@ -185,7 +185,7 @@ func (m *mlnxQoSRun) class(l *tool.Line, out *tool.Out, t string) bool {
 		case name == "tsa":
 			out.Text(l.N, m.nic, key+".tsa", value)
 		case name == "bw":
-			if !number(l, out, m.nic, key+".bandwidth", strings.TrimSuffix(value, "%")) {
+			if !out.Number(l.N, m.nic, key+".bandwidth", strings.TrimSuffix(value, "%")) {
 				return false
 			}
 		default:
@@ -204,18 +204,9 @@ func (m *mlnxQoSRun) dscp(l *tool.Line, out *tool.Out, t string) bool {
 		if err != nil || n > 63 {
 			return false
 		}
-		if !number(l, out, m.nic, "qos.dscp."+strconv.FormatUint(n, 10)+".priority", prio) {
+		if !out.Number(l.N, m.nic, "qos.dscp."+strconv.FormatUint(n, 10)+".priority", prio) {
 			return false
 		}
 	}
 	return true
-}
-
-// number puts out a whole number and reports whether text is one.
-func number(l *tool.Line, out *tool.Out, s fact.Subject, key, text string) bool {
-	u, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
-	if err == nil {
-		out.Uint(l.N, s, key, u)
-	}
-	return err == nil
 }

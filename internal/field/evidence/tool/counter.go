@@ -3,7 +3,7 @@ package tool
 import "strings"
 
 // counterUnit returns the unit of a vendor's counter and the metric's name.
-func counterUnit(family, name string) (unit, metric string) {
+func counterUnit(name string) (unit, metric string) {
 	return unitByName(name), ""
 }
 

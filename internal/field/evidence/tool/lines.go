@@ -31,3 +31,23 @@ func (s *Lines) End(out *Out) {
 	s.Read(s.taken, out)
 	s.taken = nil
 }
+
+// Each is a session made of functions, for outputs whose lines stand alone.
+type Each struct {
+	Belongs func(l *Line) Score
+	Read    func(l *Line, out *Out)
+	Finish  func(out *Out) // nil: nothing at the end
+}
+
+// Match implements Session.
+func (s *Each) Match(l *Line) Score { return s.Belongs(l) }
+
+// Take implements Session.
+func (s *Each) Take(l *Line, out *Out) { s.Read(l, out) }
+
+// End implements Session.
+func (s *Each) End(out *Out) {
+	if s.Finish != nil {
+		s.Finish(out)
+	}
+}

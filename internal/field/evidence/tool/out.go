@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	"weir/internal/fact"
@@ -44,10 +46,9 @@ func (o *Out) List(n int, s fact.Subject, key string, v []string) { o.Fact(n, s,
 func (o *Out) Absent(n int, s fact.Subject, key string) { o.Fact(n, s, key, fact.Value{}) }
 
 // Counter puts out a vendor's counter under "counter.<its name>", with the
-// name that the metric table has for it. The family is the table's: "mlx5",
-// "mlx5_ethtool", "bnxt_re", "irdma", "ionic", "sonic" ...
-func (o *Out) Counter(n int, s fact.Subject, family, name string, v fact.Value) {
-	unit, metric := counterUnit(family, name)
+// name that the metric table has for it.
+func (o *Out) Counter(n int, s fact.Subject, name string, v fact.Value) {
+	unit, metric := counterUnit(name)
 	o.sink.Fact(fact.Fact{
 		Subject: s, Key: "counter." + name, Value: v, Unit: unit,
 		Origin: fact.Origin{Source: o.src, Line: n, Tool: o.tool, Metric: metric},
@@ -75,4 +76,28 @@ func Kept(text string) string {
 		text = text[:cut]
 	}
 	return strings.Clone(text)
+}
+
+// Number puts out the whole number that text holds, decimal or with 0x, and
+// reports whether it holds one.
+func (o *Out) Number(n int, s fact.Subject, key, text string) bool {
+	u, err := strconv.ParseUint(strings.TrimSpace(text), 0, 64)
+	if err != nil { // a leading zero is no octal number here
+		u, err = strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	}
+	if err == nil {
+		o.Uint(n, s, key, u)
+	}
+	return err == nil
+}
+
+// Decimal puts out the number that text holds, times a factor for its unit,
+// and reports whether it holds a finite one.
+func (o *Out) Decimal(n int, s fact.Subject, key, text string, factor float64) bool {
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return false
+	}
+	o.Float(n, s, key, f*factor)
+	return true
 }
