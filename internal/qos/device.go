@@ -133,7 +133,8 @@ type Device struct {
 	Ports  []Port
 
 	// Profiles are named groups of settings that ports may use ("qos
-	// profile" of EOS), whether or not a port does.
+	// profile" of EOS; WRED profiles of SONiC, in queue 0), whether or not a
+	// port does.
 	Profiles []Port
 }
 
