@@ -14,18 +14,43 @@ import (
 // Responses outside the packets in flight have no effect: an old
 // acknowledgement may come at any time.
 func (r *Requester) Handle(p *Params, now units.Time, in *Packet) (e Event, completed uint32) {
+	if in.Op == roce.RCAcknowledge && in.Syndrome <= roce.SyndromeACK && r.flags == 0 && r.sacked == nil && r.head != r.tail {
+		// The usual case, which advance knows as well, without a call: the
+		// acknowledgement of packets of the oldest message.
+		m := r.message(r.head)
+		n := (uint32(in.PSN-r.una) + 1) & roce.PSNMask
+		flight, left := uint32(r.cur-r.una)&roce.PSNMask, uint32(m.First-r.una)+m.Packets
+		if left &= roce.PSNMask; n-1 < flight && n <= left && m.shape&asks == 0 {
+			r.una = r.una.Add(int32(n))
+			if n == left {
+				r.head++
+				completed = 1
+			}
+			r.retries, r.rnrTries = 0, 0
+			r.deadline = units.Never
+			if n != flight && p.Timeout > 0 {
+				r.deadline = now + p.Timeout
+			}
+			return Progress, completed
+		}
+	}
+	return r.handle(p, now, in)
+}
+
+func (r *Requester) handle(p *Params, now units.Time, in *Packet) (Event, uint32) {
 	if r.flags&failed != 0 {
 		return Nothing, 0
 	}
 	switch in.Op {
 	case roce.RCAcknowledge:
-		if in.Syndrome <= roce.SyndromeACK {
-			if in.Flags&Selective != 0 {
-				return r.selective(p, now, in)
-			}
-			return r.acknowledged(p, now, in.PSN)
+		switch {
+		case in.Syndrome > roce.SyndromeACK:
+			return r.refused(p, now, in)
+		case in.Flags&Selective != 0:
+			return r.selective(p, now, in)
+		case r.sent(in.PSN):
+			return r.advance(p, now, in.PSN.Add(1))
 		}
-		return r.refused(p, now, in)
 	case roce.RCReadResponseFirst, roce.RCReadResponseMiddle, roce.RCReadResponseLast, roce.RCReadResponseOnly,
 		roce.RCAtomicAcknowledge:
 		return r.response(p, now, in)
@@ -38,23 +63,14 @@ func (r *Requester) sent(psn roce.PSN) bool {
 	return psn.InWindow(r.una, uint32(r.high.Sub(r.una)))
 }
 
-// acknowledged takes everything up to and with psn for delivered.
-func (r *Requester) acknowledged(p *Params, now units.Time, psn roce.PSN) (Event, uint32) {
-	if !r.sent(psn) {
-		return Nothing, 0
-	}
-	e, completed := r.advance(p, now, psn.Add(1))
-	return e, completed
-}
-
 // advance moves the oldest unacknowledged PSN on to psn, which is in flight or
 // right behind. It stops at a READ or atomic, which no acknowledgement answers:
 // that one's answer is lost, and it is asked for again (section 9.7.5.1.1).
 func (r *Requester) advance(p *Params, now units.Time, psn roce.PSN) (e Event, completed uint32) {
 	old := r.una
-	for r.una != psn {
+	for psn != r.una {
 		m := r.message(r.head)
-		if shapeOf(m.Op)&asks != 0 {
+		if m.shape&asks != 0 {
 			r.moved(p, now, old)
 			return r.implied(p, now), completed
 		}
@@ -115,7 +131,7 @@ func (r *Requester) goBack(p *Params, now units.Time) {
 		return
 	}
 	if p.Recovery == GoBack0 && r.head != r.tail {
-		if m := r.message(r.head); shapeOf(m.Op)&asks == 0 {
+		if m := r.message(r.head); m.shape&asks == 0 {
 			r.una = m.First
 		}
 	}
@@ -206,7 +222,7 @@ func (r *Requester) response(p *Params, now units.Time, in *Packet) (Event, uint
 
 // answers reports whether a response fits the message at una: kind and length.
 func (r *Requester) answers(p *Params, m *Message, in *Packet) bool {
-	sh := shapeOf(m.Op)
+	sh := m.shape
 	if in.Op == roce.RCAtomicAcknowledge {
 		return sh&isAtomic != 0
 	}

@@ -69,6 +69,7 @@ type Message struct {
 	Packets uint32      // PSNs that it takes, set by Post
 	Bytes   uint32      // payload, up to 2^31 and to 2^22 packets
 	Op      roce.Opcode // RCSendOnly, RCWriteOnly, RCReadRequest ...: the form that an unsegmented message has
+	shape   shape       // of Op, set by Post
 }
 
 // Recovery says how a requester answers a loss.

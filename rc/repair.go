@@ -121,7 +121,8 @@ func (r *Requester) settle() {
 func (r *Requester) nextRepair(p *Params, now units.Time, out *Packet) {
 	m := r.message(r.repair.at)
 	psn := r.repair.next
-	r.repair.next = r.emit(p, m, r.repair.at, psn, out)
+	r.repair.next = emit(p, m, psn, out)
+	out.Index = r.repair.at
 	out.Flags |= AckRequest | Again
 	if psn == r.una {
 		r.repair.mark = r.high

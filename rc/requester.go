@@ -121,7 +121,7 @@ func (r *Requester) Post(p *Params, m Message) bool {
 	if m.Packets > maxFlight {
 		return false
 	}
-	m.First = r.end
+	m.First, m.shape = r.end, sh
 	*r.message(r.tail) = m
 	r.end = r.end.Add(int32(m.Packets))
 	r.tail++
@@ -187,7 +187,7 @@ func (r *Requester) Ready(p *Params, now units.Time) (ok bool, at units.Time) {
 	if r.at == r.tail || uint32(r.cur.Sub(r.una)) >= r.window(p) {
 		return false, units.Never
 	}
-	if r.reads != 0 && r.reads >= p.MaxReads && shapeOf(r.message(r.at).Op)&asks != 0 {
+	if r.reads != 0 && r.reads >= p.MaxReads && r.message(r.at).shape&asks != 0 {
 		return false, units.Never
 	}
 	return true, now
@@ -215,31 +215,42 @@ func (r *Requester) Next(p *Params, now units.Time, out *Packet) bool {
 	if flight >= window {
 		return false
 	}
-	m := r.message(r.at)
-	sh := shapeOf(m.Op)
-	if sh&asks != 0 {
-		if r.reads != 0 && r.reads >= p.MaxReads {
-			return false
+	m, psn, number := r.message(r.at), r.cur, r.at
+	var next roce.PSN
+	if k := uint32(psn-m.First) & roce.PSNMask; k-1 < m.Packets-2 && m.shape&asks == 0 {
+		// The usual case, which emit knows as well, without a call: inside a
+		// SEND or WRITE.
+		out.PSN, out.MSN, out.Bytes = psn, 0, p.MTU
+		out.Op, out.Syndrome, out.Flags = middleOf(m.shape), 0, 0
+		next = psn.Add(1)
+	} else {
+		if m.shape&asks != 0 {
+			if r.reads != 0 && r.reads >= p.MaxReads {
+				return false
+			}
+			r.reads++
 		}
-		r.reads++
+		next = emit(p, m, psn, out)
+		if uint32(next-m.First)&roce.PSNMask == m.Packets {
+			r.at++
+		}
 	}
+	out.Index = number
 	r.since++
-	next := r.emit(p, m, r.at, r.cur, out)
 	if r.since == p.AckEvery || flight+1 == window {
 		out.Flags |= AckRequest
 	}
-	if out.Flags&AckRequest != 0 {
+	if out.Flags != 0 {
 		r.since = 0
 	}
-	if r.cur.Less(r.high) {
-		out.Flags |= Again
-	}
 	r.cur = next
-	if !next.Less(r.high) {
+	if psn == r.high {
 		r.high = next
-	}
-	if next == m.First.Add(int32(m.Packets)) {
-		r.at++
+	} else { // after a return
+		out.Flags |= Again
+		if r.high.Less(next) {
+			r.high = next
+		}
 	}
 	if r.deadline == units.Never && p.Timeout > 0 {
 		r.deadline = now + p.Timeout
@@ -247,35 +258,39 @@ func (r *Requester) Next(p *Params, now units.Time, out *Packet) bool {
 	return true
 }
 
-// emit describes the packet with the given PSN of message m in out, and
-// returns the PSN behind it.
-func (r *Requester) emit(p *Params, m *Message, number uint32, psn roce.PSN, out *Packet) roce.PSN {
+// emit describes the packet with the given PSN of message m in out, all but
+// Index, and returns the PSN behind it. It asks for an acknowledgement if the
+// packet ends the message.
+func emit(p *Params, m *Message, psn roce.PSN, out *Packet) roce.PSN {
 	k := uint32(psn-m.First) & roce.PSNMask
-	out.PSN, out.MSN, out.Index, out.Syndrome, out.Flags = psn, 0, number, 0, 0
-	last := k+1 == m.Packets
-	sh := shapeOf(m.Op)
+	out.PSN, out.MSN, out.Syndrome, out.Flags = psn, 0, 0, 0
 	switch {
-	case sh&asks != 0:
+	case m.shape&asks != 0:
 		out.Op, out.Bytes, out.Flags = m.Op, 0, AckRequest
-		if sh&isRead != 0 {
+		if m.shape&isRead != 0 {
 			out.Bytes = m.Bytes - k*p.MTU
 			return m.First.Add(int32(m.Packets))
 		}
-	case last:
+	case k+1 == m.Packets:
 		out.Op, out.Bytes, out.Flags = m.Op, m.Bytes-k*p.MTU, AckRequest
 		if k != 0 {
 			out.Op = lastOf(m.Op)
 		}
 	default:
-		out.Op, out.Bytes = roce.RCSendMiddle, p.MTU
-		if sh&isWrite != 0 {
-			out.Op = roce.RCWriteMiddle
-		}
+		out.Op, out.Bytes = middleOf(m.shape), p.MTU
 		if k == 0 {
 			out.Op-- // FIRST stands before MIDDLE
 		}
 	}
 	return psn.Add(1)
+}
+
+// middleOf returns the opcode of the packets inside a message.
+func middleOf(sh shape) roce.Opcode {
+	if sh&isWrite != 0 {
+		return roce.RCWriteMiddle
+	}
+	return roce.RCSendMiddle
 }
 
 // lastOf returns the opcode of the last packet of a message whose unsegmented
