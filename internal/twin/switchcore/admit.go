@@ -10,8 +10,9 @@ func (s *Switch) Enqueue(now units.Time, e *Entry) Outcome {
 	bit := uint8(1) << prio
 	size := e.Bytes
 	p := &s.ports[e.Out]
-	q := &s.out[uint(e.Out)<<3|prio]
-	in := &s.in[uint(e.In)<<3|prio]
+	q := &p.out[prio]
+	from := &s.ports[e.In]
+	in := &from.in[prio]
 	in.rxPackets++
 	in.rxBytes += uint64(size)
 
@@ -20,7 +21,17 @@ func (s *Switch) Enqueue(now units.Time, e *Entry) Outcome {
 		return s.refuseStormed(e)
 	}
 	if s.lossless&bit != 0 {
-		if o.Flags = s.admitLossless(now, e, q, in); o.Flags&Dropped != 0 {
+		// Nearly all packets stay clear of threshold, reserve and headroom.
+		// With the threshold as it is after them, they raise no XOFF either.
+		free := s.free - int64(size)
+		after := int64(in.bytes) + int64(size)
+		if in.xoff|in.headroom == 0 && int64(in.bytes) >= s.reserve && free >= 0 && s.alphaKeep == 0 &&
+			after-s.reserve < s.xoffBase+free*s.alphaIn>>alphaShift {
+			in.bytes = uint32(after)
+			in.maxBytes = max(in.maxBytes, in.bytes)
+			s.free = free
+			s.minFree = min(s.minFree, free)
+		} else if o.Flags = s.admitLossless(now, e, q, from, in); o.Flags&Dropped != 0 {
 			return o
 		}
 	} else {
@@ -57,9 +68,8 @@ func (s *Switch) Enqueue(now units.Time, e *Entry) Outcome {
 
 // admitLossless counts a packet at its ingress port and priority, or refuses
 // it, and says whether XOFF is due.
-func (s *Switch) admitLossless(now units.Time, e *Entry, q *egress, in *ingress) OutcomeFlags {
+func (s *Switch) admitLossless(now units.Time, e *Entry, q *egress, from *port, in *ingress) OutcomeFlags {
 	size := int64(e.Bytes)
-	from := &s.ports[e.In]
 	sends := from.sends>>(e.Priority&7)&1 != 0
 	if s.alphaKeep != 0 && int64(q.bytes)+size > s.free*s.alphaKeep>>alphaShift {
 		return s.refuse(e.Out, e, LosslessDrop).Flags

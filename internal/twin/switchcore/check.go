@@ -13,13 +13,13 @@ import (
 // XON come in turns. It walks all packets, so it is for tests and the
 // checking mode.
 func (s *Switch) Check() error {
-	sums := make([]uint64, len(s.in)) // bytes by ingress port and priority
+	sums := make([]uint64, len(s.ports)*qos.Priorities) // bytes by ingress port and priority
 	var lossy uint64
 	for i := range s.ports {
 		p := &s.ports[i]
 		var inPort uint64
 		for prio := range qos.Priorities {
-			q := &s.out[i*qos.Priorities+prio]
+			q := &p.out[prio]
 			var inQueue uint64
 			for k := range q.n {
 				v := q.at(k)
@@ -42,7 +42,7 @@ func (s *Switch) Check() error {
 		}
 	}
 	used, room := int64(lossy), int64(0)
-	for i := range s.in {
+	for i := range sums {
 		port, prio := i/qos.Priorities, i%qos.Priorities
 		if s.lossless>>prio&1 == 0 {
 			continue
@@ -50,8 +50,9 @@ func (s *Switch) Check() error {
 		if err := s.checkIngress(port, prio, sums[i]); err != nil {
 			return err
 		}
-		used += max(0, int64(s.in[i].bytes)-s.reserve)
-		room += int64(s.in[i].headroom)
+		in := &s.ports[port].in[prio]
+		used += max(0, int64(in.bytes)-s.reserve)
+		room += int64(in.headroom)
 	}
 	switch {
 	case s.free < 0 || s.free > s.shared:
@@ -65,8 +66,8 @@ func (s *Switch) Check() error {
 }
 
 func (s *Switch) checkIngress(port, prio int, packets uint64) error {
-	in := &s.in[port*qos.Priorities+prio]
 	p := &s.ports[port]
+	in := &p.in[prio]
 	if packets != uint64(in.bytes)+uint64(in.headroom) {
 		return fmt.Errorf("ingress port %d priority %d: packets of %d bytes, accounted %d and %d in headroom", port, prio, packets, in.bytes, in.headroom)
 	}

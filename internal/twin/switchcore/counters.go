@@ -29,7 +29,8 @@ type Counters struct {
 
 // Counters returns the counters of a port and priority at now.
 func (s *Switch) Counters(now units.Time, port uint16, prio uint8) Counters {
-	in, q := &s.in[uint(port)<<3|uint(prio)], &s.out[uint(port)<<3|uint(prio)]
+	p := &s.ports[port]
+	in, q := &p.in[prio&7], &p.out[prio&7]
 	c := Counters{
 		RxPackets: in.rxPackets,
 		RxBytes:   in.rxBytes,
@@ -38,7 +39,6 @@ func (s *Switch) Counters(now units.Time, port uint16, prio uint8) Counters {
 		QueueMax:  units.Bytes(q.maxBytes),
 		SharedMax: units.Bytes(in.maxBytes),
 	}
-	p := &s.ports[port]
 	if p.rare == nil {
 		return c
 	}

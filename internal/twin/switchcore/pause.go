@@ -166,13 +166,13 @@ func (s *Switch) PauseQuanta() uint16 { return s.cfg.PauseQuanta }
 // XOFFInForce reports whether the switch has told the sender at an ingress
 // port to stop a priority.
 func (s *Switch) XOFFInForce(port uint16, prio uint8) bool {
-	return s.in[uint(port)<<3|uint(prio)].xoff != 0
+	return s.ports[port].in[prio&7].xoff != 0
 }
 
 // NextRefresh returns when XOFF for an ingress port and priority is to be sent
 // again: Never if none is in force or XOFF is not refreshed.
 func (s *Switch) NextRefresh(port uint16, prio uint8) units.Time {
-	if !s.cfg.Refresh || s.in[uint(port)<<3|uint(prio)].xoff == 0 {
+	if !s.cfg.Refresh || s.ports[port].in[prio&7].xoff == 0 {
 		return units.Never
 	}
 	return s.ports[port].rare[prio].refresh
@@ -184,6 +184,7 @@ func (s *Switch) Refresh(now units.Time, port uint16, prio uint8) bool {
 	if now < s.NextRefresh(port, prio) {
 		return false
 	}
-	s.raise(now, &s.ports[port], &s.in[uint(port)<<3|uint(prio)], prio)
+	p := &s.ports[port]
+	s.raise(now, p, &p.in[prio&7], prio)
 	return true
 }

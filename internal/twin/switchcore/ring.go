@@ -19,6 +19,17 @@ func pack(e *Entry) uint64 {
 	return uint64(e.Packet) | uint64(e.Bytes)<<bytesShift | uint64(e.In)<<inShift | uint64(e.Flags)<<flagShift
 }
 
+// unpack fills e field by field: a composite literal would be built aside and
+// copied, which costs as much as the rest of Dequeue.
+func (e *Entry) unpack(v uint64, out uint16, prio uint8) {
+	e.Packet = uint32(v)
+	e.Bytes = packedBytes(v)
+	e.In = packedIn(v)
+	e.Out = out
+	e.Priority = prio
+	e.Flags = EntryFlags(v >> flagShift)
+}
+
 func packedBytes(v uint64) uint32 { return uint32(v>>bytesShift) & MaxPacketBytes }
 func packedIn(v uint64) uint16    { return uint16(v>>inShift) & (MaxPorts - 1) }
 

@@ -30,10 +30,10 @@ func (s *Switch) Dequeue(now units.Time, out uint16, e *Entry, o *Outcome) bool 
 	case ready&s.strict != 0:
 		prio = uint(7 - bits.LeadingZeros8(ready&s.strict))
 	default:
-		prio = s.roundRobin(p, s.out[uint(out)<<3:uint(out)<<3+qos.Priorities], ready)
+		prio = s.roundRobin(p, ready)
 	}
 
-	q := &s.out[uint(out)<<3|prio]
+	q := &p.out[prio&7]
 	v := q.first()
 	q.pop()
 	size := packedBytes(v)
@@ -41,14 +41,18 @@ func (s *Switch) Dequeue(now units.Time, out uint16, e *Entry, o *Outcome) bool 
 	q.txPackets++
 	q.txBytes += uint64(size)
 	p.service, p.serving = size, uint8(prio)
-	p.busy = now + p.pace.Time(size+s.gap)
+	p.busy = now + units.Time(p.pace*uint64(size+s.gap)>>paceShift)
 
-	*e = Entry{Packet: uint32(v), Bytes: size, In: packedIn(v), Out: out, Priority: uint8(prio), Flags: EntryFlags(v >> flagShift)}
-	o.Flags = s.release(&s.in[uint(e.In)<<3|prio], prio, size)
-	if o.Flags != 0 {
+	e.unpack(v, out, uint8(prio))
+	o.Mark, o.Flags = 0, 0
+	if s.lossless>>prio&1 == 0 {
+		s.free += int64(size)
+	} else if in := &s.ports[e.In].in[prio&7]; in.xoff|in.headroom == 0 && int64(in.bytes)-int64(size) >= s.reserve {
+		in.bytes -= size
+		s.free += int64(size)
+	} else if o.Flags = s.release(in, prio, size); o.Flags != 0 {
 		s.lower(e.In, e.Priority)
 	}
-	o.Mark = 0
 	if r := &s.atDequeue[prio]; q.bytes > r.min && e.Flags&Capable != 0 {
 		o.Mark = r.mark(q.bytes)
 	}
@@ -96,8 +100,8 @@ func (s *Switch) release(in *ingress, prio uint, size uint32) OutcomeFlags {
 
 // roundRobin picks a queue among two or more ready ones by deficit round robin
 // (Shreedhar and Varghese 1995) and charges it.
-func (s *Switch) roundRobin(p *port, queues []egress, ready uint8) uint {
-	queues = queues[:qos.Priorities]
+func (s *Switch) roundRobin(p *port, ready uint8) uint {
+	queues := &p.out
 	for lap := 0; ; {
 		c := uint(p.cursor & 7)
 		if ready>>c&1 != 0 {
@@ -121,7 +125,7 @@ func (s *Switch) roundRobin(p *port, queues []egress, ready uint8) uint {
 
 // skipRounds credits the rounds that would pass before any ready queue could
 // send, but for the last, so that small weights cost no long search.
-func (s *Switch) skipRounds(queues []egress, ready uint8) {
+func (s *Switch) skipRounds(queues *[qos.Priorities]egress, ready uint8) {
 	rounds := int32(1 << 30)
 	for m := ready; m != 0; m &= m - 1 {
 		c := bits.TrailingZeros8(m)
@@ -155,7 +159,7 @@ func (s *Switch) setQuanta() {
 func (s *Switch) DropLast(out uint16, prio uint8, e *Entry, o *Outcome) {
 	p := &s.ports[out]
 	p.rarely()[prio].wredDrops++
-	q := &s.out[uint(out)<<3|uint(prio)]
+	q := &p.out[prio&7]
 	s.withdraw(q.popLast(), p, q, out, prio, e, o)
 }
 
@@ -164,11 +168,11 @@ func (s *Switch) DropLast(out uint16, prio uint8, e *Entry, o *Outcome) {
 // when the queue is empty. Callers use it when Watchdog reports
 // a storm whose action is to drop, and when a link goes down.
 func (s *Switch) Drain(out uint16, prio uint8, e *Entry, o *Outcome) bool {
-	q := &s.out[uint(out)<<3|uint(prio)]
+	p := &s.ports[out]
+	q := &p.out[prio&7]
 	if q.n == 0 {
 		return false
 	}
-	p := &s.ports[out]
 	p.rarely()[prio].discards++
 	v := q.first()
 	q.pop()
@@ -179,8 +183,8 @@ func (s *Switch) Drain(out uint16, prio uint8, e *Entry, o *Outcome) bool {
 func (s *Switch) withdraw(v uint64, p *port, q *egress, out uint16, prio uint8, e *Entry, o *Outcome) {
 	size := packedBytes(v)
 	s.remove(p, q, uint(prio), size)
-	*e = Entry{Packet: uint32(v), Bytes: size, In: packedIn(v), Out: out, Priority: prio, Flags: EntryFlags(v >> flagShift)}
-	*o = Outcome{Flags: s.release(&s.in[uint(e.In)<<3|uint(prio)], uint(prio), size)}
+	e.unpack(v, out, prio)
+	*o = Outcome{Flags: s.release(&s.ports[e.In].in[prio&7], uint(prio), size)}
 	if o.Flags != 0 {
 		s.lower(e.In, prio)
 	}

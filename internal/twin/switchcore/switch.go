@@ -35,8 +35,6 @@ type Switch struct {
 	gap      uint32
 
 	ports []port
-	in    []ingress // by port x 8 + priority
-	out   []egress
 
 	atEnqueue [qos.Priorities]ramp
 	atDequeue [qos.Priorities]ramp
@@ -46,9 +44,10 @@ type Switch struct {
 	cfg    Config
 }
 
-// port is the state of one port, 64 bytes: one cache line.
+// port is the state of one port: a cache line of its own, one for each egress
+// queue, and half a line for each ingress accounting.
 type port struct {
-	pace    units.Pace
+	pace    uint64     // picoseconds per byte, scaled by 2^paceShift
 	busy    units.Time // end of the packet in service
 	lapse   units.Time // earliest end of the pauses in force
 	rare    *[qos.Priorities]rare
@@ -66,6 +65,9 @@ type port struct {
 	cursor  uint8 // whose turn it is in deficit round robin
 	obeys   uint8 // bit p: received pause of p stops p
 	sends   uint8 // bit p: sends XOFF for p
+
+	out [qos.Priorities]egress
+	in  [qos.Priorities]ingress
 }
 
 // ingress is the accounting of one (ingress port, priority), 32 bytes.
@@ -105,8 +107,6 @@ func New(cfg Config) (*Switch, error) {
 		drops:     cfg.Watchdog.Action == qos.WatchdogDrop,
 		gap:       uint32(cfg.Gap),
 		ports:     make([]port, n),
-		in:        make([]ingress, n*qos.Priorities),
-		out:       make([]egress, n*qos.Priorities),
 		shared:    int64(cfg.Buffer - cfg.private()),
 		cfg:       cfg,
 	}
@@ -125,7 +125,7 @@ func New(cfg Config) (*Switch, error) {
 		c := &cfg.Ports[i]
 		p := &s.ports[i]
 		p.lapse = units.Never
-		p.rate, p.pace = c.Rate, c.Rate.Pace()
+		p.setRate(c.Rate)
 		if cfg.PFC {
 			p.sends = cfg.Lossless &^ c.NoPFC
 			p.obeys = p.sends
@@ -219,13 +219,21 @@ func (s *Switch) Ports() int { return len(s.ports) }
 // SetRate changes the rate of a port from the next packet on, as a link that
 // trains down does.
 func (s *Switch) SetRate(port uint16, rate units.BitRate) {
-	p := &s.ports[port]
-	p.rate, p.pace = rate, rate.Pace()
+	s.ports[port].setRate(rate)
+}
+
+// paceShift keeps the product of a pace and a packet's bytes within 64 bits
+// for rates of 1 Mb/s and up, and its error below a picosecond from 1 Gb/s up.
+const paceShift = 20
+
+func (p *port) setRate(r units.BitRate) {
+	p.rate = r
+	p.pace = uint64(r.TransmitTime(1 << paceShift))
 }
 
 // QueueBytes returns the bytes waiting in one egress queue, without the packet in service.
 func (s *Switch) QueueBytes(port uint16, prio uint8) uint32 {
-	return s.out[uint(port)<<3|uint(prio)].bytes
+	return s.ports[port].out[prio&7].bytes
 }
 
 // PortBytes returns the bytes waiting in all egress queues of a port, without the packet in service.
@@ -233,14 +241,14 @@ func (s *Switch) PortBytes(port uint16) uint32 { return s.ports[port].bytes }
 
 // QueuePackets returns the number of packets waiting in one egress queue.
 func (s *Switch) QueuePackets(port uint16, prio uint8) uint32 {
-	return s.out[uint(port)<<3|uint(prio)].n
+	return s.ports[port].out[prio&7].n
 }
 
 // IngressBytes returns the bytes that packets from one ingress port and
 // priority hold: in reserve and shared buffer, and in headroom. Lossy
 // priorities are not counted by ingress.
 func (s *Switch) IngressBytes(port uint16, prio uint8) (shared, headroom uint32) {
-	in := &s.in[uint(port)<<3|uint(prio)]
+	in := &s.ports[port].in[prio&7]
 	return in.bytes, in.headroom
 }
 

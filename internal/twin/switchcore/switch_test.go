@@ -1,6 +1,7 @@
 package switchcore
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -89,15 +90,35 @@ func TestPacketPassesUnchanged(t *testing.T) {
 	}
 }
 
+// BenchmarkForward is one packet in and one out, with 64 packets waiting at
+// each port in one priority.
 func BenchmarkForward(b *testing.B) {
-	cfg := small(128)
-	cfg.Buffer = 64 * units.MB
-	cfg.ECN[3] = qos.ECN{Enabled: true, Min: 400 * units.KB, Max: 1600 * units.KB, Probability: 0.2}
+	for _, ports := range []int{8, 32, 128} {
+		b.Run(fmt.Sprintf("%dports", ports), func(b *testing.B) { forward(b, ports, 1<<3) })
+	}
+	b.Run("32ports-2strict-2weighted", func(b *testing.B) { forward(b, 32, 0xf0) })
+}
+
+func forward(b *testing.B, ports int, priorities uint8) {
+	cfg := small(ports)
+	cfg.Buffer = 128 * units.MB
+	cfg.Lossless = priorities &^ (1 << 7)
+	cfg.Strict = 0xc0 & priorities
+	cfg.Weight[4], cfg.Weight[5] = 30, 70
+	for i := range cfg.ECN {
+		cfg.ECN[i] = qos.ECN{Enabled: true, Min: 400 * units.KB, Max: 1600 * units.KB, Probability: 0.2}
+	}
 	s := mustNew(b, cfg)
-	e := Entry{Bytes: 4176, Priority: 3, Flags: Capable}
-	// 64 packets wait at each port, so that rings are in use.
-	for i := range 128 * 64 {
-		e.In, e.Out = uint16(i*7)&127, uint16(i)&127
+	var prios []uint8
+	for p := range uint8(8) {
+		if priorities>>p&1 != 0 {
+			prios = append(prios, p)
+		}
+	}
+	mask := uint16(ports - 1)
+	e := Entry{Bytes: 4176, Flags: Capable}
+	for i := range ports * 64 {
+		e.In, e.Out, e.Priority = uint16(i*7)&mask, uint16(i)&mask, prios[i>>8%len(prios)]
 		s.Enqueue(0, &e)
 	}
 	b.ReportAllocs()
@@ -106,7 +127,7 @@ func BenchmarkForward(b *testing.B) {
 	now := units.Time(0)
 	for i := range b.N {
 		now += 100
-		e.In, e.Out = uint16(i*7)&127, uint16(i*3)&127
+		e.In, e.Out = uint16(i*7)&mask, uint16(i*3)&mask
 		s.Enqueue(now, &e)
 		s.Dequeue(now, e.Out, &e, &o)
 	}

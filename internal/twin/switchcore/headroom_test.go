@@ -1,0 +1,122 @@
+package switchcore
+
+import (
+	"testing"
+
+	"weir/units"
+)
+
+// link is a worst case for headroom: the cable, and what each end is busy with.
+type link struct {
+	rate     units.BitRate
+	metres   units.Metres
+	frame    uint32     // data frames, of the largest size, from sender and receiver
+	reaction units.Time // the pause frame's own 84 bytes included
+	headroom units.Bytes
+	less20   units.Bytes
+}
+
+// First principles (validation target V25): rate x (2 x delay + reaction) + the
+// sender's and the receiver's largest frame with preamble and gap, at 5 ns a
+// metre. Twice the delay and the reaction make a whole number of frames (2, 5,
+// 18, 2), so that the pause takes effect when a frame has just started, and
+// the headroom, worked out by hand, is 4, 7, 20 and 4 frames with their gaps.
+var links = []link{
+	{100 * units.Gbps, 5, 4176, 621_360, 16_784, 13_427},
+	{100 * units.Gbps, 300, 9216, 694_400, 64_652, 51_721},
+	{400 * units.Gbps, 100, 4176, 510_560, 83_920, 67_136},
+	{40 * units.Gbps, 10, 1518, 515_200, 6_152, 4_921},
+}
+
+// worst fills a blocked switch over n links and returns the lossless drops and
+// the deepest headroom.
+func (l *link) worst(t *testing.T, n int, headroom units.Bytes, reaction units.Time) (int, units.Bytes) {
+	cfg := small(n + 1)
+	cfg.Buffer = 2*units.MB + units.Bytes(n+1)*headroom
+	cfg.Ports = make([]PortConfig, n+1)
+	for i := range cfg.Ports {
+		cfg.Ports[i] = PortConfig{Rate: l.rate, Headroom: headroom}
+	}
+	h := &harness{
+		t: t, s: mustNew(t, cfg), rate: l.rate, frame: l.frame, gap: 20,
+		delay: l.metres.PropagationDelay(), reaction: reaction,
+		out: uint16(n), blocked: true, senders: make([]sender, n),
+	}
+	h.wait = h.wire(l.frame) // the receiver's own frame has just started
+	for i := range h.senders {
+		h.senders[i].left = 2000
+		if i > 0 {
+			h.senders[i].size = l.frame - uint32(i)*64
+		}
+	}
+	h.run()
+	_, room := h.s.Watermarks()
+	return h.dropped, room
+}
+
+// Zero drops with the headroom of first principles, over all alignments of the
+// sender's frames to the pause, and at least one in the worst with 20 % less.
+func TestHeadroomOfFirstPrinciples(t *testing.T) {
+	for i := range links {
+		l := &links[i]
+		frame := l.rate.TransmitTime(units.Bytes(l.frame) + 20)
+		// A picosecond more, and the sender's next frame has started.
+		worst := l.reaction + 1
+		for k := range units.Time(64) {
+			if drops, _ := l.worst(t, 1, l.headroom, max(0, worst-frame*k/32)); drops != 0 {
+				t.Errorf("%v, %v: %d drops with headroom %d", l.rate, l.metres, drops, l.headroom)
+			}
+		}
+		if _, room := l.worst(t, 1, l.headroom, worst); room < l.headroom*98/100 {
+			t.Errorf("%v, %v: no more than %v of the headroom %v used: the case is not the worst", l.rate, l.metres, room, l.headroom)
+		}
+		if drops, _ := l.worst(t, 1, l.less20, worst); drops == 0 {
+			t.Errorf("%v, %v: no drop with headroom %d", l.rate, l.metres, l.less20)
+		}
+	}
+}
+
+// The threshold of each port falls while the others fill up. Even so no port
+// needs more headroom than alone.
+func TestHeadroomSufficesForManyPorts(t *testing.T) {
+	for i := range links {
+		l := &links[i]
+		for _, n := range []int{2, 7, 16} {
+			if drops, _ := l.worst(t, n, l.headroom, l.reaction+1); drops != 0 {
+				t.Errorf("%v, %v, %d ports: %d drops", l.rate, l.metres, n, drops)
+			}
+		}
+	}
+}
+
+// A lossless network with pause alone: W0b of the ns-3 simulators. Two hosts
+// send 10 MB each to a third through one switch of 24 ports, 100 Gb/s, 1 us
+// links, 1048-byte packets. The public HPCC model, whose transmission times
+// are whole nanoseconds (83 for a packet), sends 138 XOFF frames there and ends
+// after 1664.091 us, with an ACK that takes 2 x (1 us + 4 ns) for its way back.
+func TestPauseOnlyAsInNS3(t *testing.T) {
+	cfg := Config{
+		Ports: make([]PortConfig, 24), Buffer: 32 * units.MiB, Lossless: 1 << 3, PFC: true,
+		AlphaIngress: 1.0 / 8, XONOffset: 3 * units.KiB, Reserve: 4 * units.KiB, TriggerInHeadroom: true,
+		PauseQuanta: 65535, PauseForever: true,
+	}
+	for i := range cfg.Ports {
+		cfg.Ports[i] = PortConfig{Rate: 100 * units.Gbps, Headroom: 37_500}
+	}
+	h := &harness{
+		t: t, s: mustNew(t, cfg), rate: 100 * units.Gbps, frame: 1048, round: units.Nanosecond,
+		delay: units.Microsecond, out: 2, senders: make([]sender, 2),
+	}
+	h.reaction = h.wire(64)
+	h.senders[0].left, h.senders[1].left = 10_000, 10_000
+	h.run()
+	if h.dropped != 0 || h.received != 20_000 {
+		t.Fatalf("%d dropped, %d received", h.dropped, h.received)
+	}
+	if got := h.s.Counters(h.now, 0, 3).XOFFs + h.s.Counters(h.now, 1, 3).XOFFs; got != 138 {
+		t.Errorf("%d XOFF, want 138", got)
+	}
+	if want := 1_664_091*units.Nanosecond - 2_008*units.Nanosecond; h.last != want {
+		t.Errorf("last packet at %v, want %v", h.last, want)
+	}
+}
