@@ -53,7 +53,9 @@ type Config struct {
 	// TriggerInHeadroom counts the packet that raises XOFF in the headroom if
 	// it exceeds the threshold, as the ns-3 models do. Otherwise it is still
 	// counted in the shared part, as switches that compare before they admit
-	// do, and the headroom is there for what arrives after XOFF.
+	// do, and the headroom is there for what arrives after XOFF. (Where n busy
+	// queues can leave less than a packet of the shared buffer free, about
+	// shared/(1 + n x alpha), the headroom needs room for one packet more.)
 	TriggerInHeadroom bool
 
 	ECN    [qos.Priorities]qos.ECN

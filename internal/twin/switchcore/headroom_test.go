@@ -38,7 +38,7 @@ func (l *link) worst(t *testing.T, n int, headroom units.Bytes, reaction units.T
 		cfg.Ports[i] = PortConfig{Rate: l.rate, Headroom: headroom}
 	}
 	h := &harness{
-		t: t, s: mustNew(t, cfg), rate: l.rate, frame: l.frame, gap: 20,
+		s: mustNew(t, cfg), rate: l.rate, frame: l.frame, gap: 20,
 		delay: l.metres.PropagationDelay(), reaction: reaction,
 		out: uint16(n), blocked: true, senders: make([]sender, n),
 	}
@@ -50,6 +50,7 @@ func (l *link) worst(t *testing.T, n int, headroom units.Bytes, reaction units.T
 		}
 	}
 	h.run()
+	check(t, h.s)
 	_, room := h.s.Watermarks()
 	return h.dropped, room
 }
@@ -89,34 +90,54 @@ func TestHeadroomSufficesForManyPorts(t *testing.T) {
 	}
 }
 
-// A lossless network with pause alone: W0b of the ns-3 simulators. Two hosts
-// send 10 MB each to a third through one switch of 24 ports, 100 Gb/s, 1 us
-// links, 1048-byte packets. The public HPCC model, whose transmission times
-// are whole nanoseconds (83 for a packet), sends 138 XOFF frames there and ends
-// after 1664.091 us, with an ACK that takes 2 x (1 us + 4 ns) for its way back.
-func TestPauseOnlyAsInNS3(t *testing.T) {
-	cfg := Config{
-		Ports: make([]PortConfig, 24), Buffer: 32 * units.MiB, Lossless: 1 << 3, PFC: true,
-		AlphaIngress: 1.0 / 8, XONOffset: 3 * units.KiB, Reserve: 4 * units.KiB, TriggerInHeadroom: true,
-		PauseQuanta: 65535, PauseForever: true,
+// A lossless network with pause alone: case W0b of the public simulators. Two
+// hosts send 10 MB each to a third through one switch of 24 ports, 100 Gb/s,
+// 1 us links, 1048-byte packets; the last ACK ends the case 2 us after the last
+// packet. Each tool's model of the switch is a Config, and both send as many
+// XOFF frames as the tool itself did.
+func TestPauseOnlyAsInPublicSimulators(t *testing.T) {
+	ns3 := Config{
+		Buffer: 32 * units.MiB, AlphaIngress: 1.0 / 8, XONOffset: 3 * units.KiB, Reserve: 4 * units.KiB,
+		TriggerInHeadroom: true,
 	}
-	for i := range cfg.Ports {
-		cfg.Ports[i] = PortConfig{Rate: 100 * units.Gbps, Headroom: 37_500}
+	htsim := Config{
+		Buffer: units.GiB, Threshold: StaticThreshold, StaticXOFF: 98_400, StaticXON: 88_560,
 	}
-	h := &harness{
-		t: t, s: mustNew(t, cfg), rate: 100 * units.Gbps, frame: 1048, round: units.Nanosecond,
-		delay: units.Microsecond, out: 2, senders: make([]sender, 2),
-	}
-	h.reaction = h.wire(64)
-	h.senders[0].left, h.senders[1].left = 10_000, 10_000
-	h.run()
-	if h.dropped != 0 || h.received != 20_000 {
-		t.Fatalf("%d dropped, %d received", h.dropped, h.received)
-	}
-	if got := h.s.Counters(h.now, 0, 3).XOFFs + h.s.Counters(h.now, 1, 3).XOFFs; got != 138 {
-		t.Errorf("%d XOFF, want 138", got)
-	}
-	if want := 1_664_091*units.Nanosecond - 2_008*units.Nanosecond; h.last != want {
-		t.Errorf("last packet at %v, want %v", h.last, want)
+	for _, c := range []struct {
+		name  string
+		cfg   Config
+		round units.Time
+		ack   uint32 // bytes
+		xoffs uint64
+		end   units.Time
+	}{
+		// HPCC's ns-3 model, whose transmission times are whole nanoseconds.
+		{"HPCC", ns3, units.Nanosecond, 60, 138, 1_664_091 * units.Nanosecond},
+		{"htsim", htsim, 0, 64, 298, 1_680_890 * units.Nanosecond},
+	} {
+		cfg := c.cfg
+		cfg.Lossless, cfg.PFC, cfg.PauseQuanta, cfg.PauseForever = 1<<3, true, 65535, true
+		cfg.Ports = make([]PortConfig, 24)
+		for i := range cfg.Ports {
+			cfg.Ports[i] = PortConfig{Rate: 100 * units.Gbps, Headroom: 37_500}
+		}
+		h := &harness{
+			s: mustNew(t, cfg), rate: 100 * units.Gbps, frame: 1048, round: c.round,
+			delay: units.Microsecond, out: 2, senders: make([]sender, 2),
+		}
+		h.reaction = h.wire(64)
+		h.senders[0].left, h.senders[1].left = 10_000, 10_000
+		h.run()
+		check(t, h.s)
+		if h.dropped != 0 || h.received != 20_000 {
+			t.Fatalf("%s: %d dropped, %d received", c.name, h.dropped, h.received)
+		}
+		if got := h.s.Counters(h.now, 0, 3).XOFFs + h.s.Counters(h.now, 1, 3).XOFFs; got != c.xoffs {
+			t.Errorf("%s: %d XOFF, want %d", c.name, got, c.xoffs)
+		}
+		end := h.last + 2*(h.delay+h.wire(c.ack))
+		if d := end - c.end; d < -5*units.Nanosecond || d > 5*units.Nanosecond {
+			t.Errorf("%s: ends at %v, want %v within 5 ns", c.name, end, c.end)
+		}
 	}
 }
