@@ -1,56 +1,28 @@
 package cluster
 
 import (
-	"fmt"
 	"strings"
+
+	"weir/internal/input"
 )
 
-// Error says what is wrong with a cluster file, or with a value given by
-// --set, in one line: where, what was found, what is allowed.
-type Error struct {
-	File         string // as given to Load
-	Line, Column int    // from 1; 0 with Flag
-	Flag         string // "--set PATH=VALUE" where that is the source, else empty
-	Found        string // "7 leaves with 8 rails", or a whole clause such as `"10XB" is not a size`
-	Allowed      string // may be empty where Found says it all
-}
-
-// Error returns "file:line:column: found X: allowed Y".
-func (e *Error) Error() string {
-	var b strings.Builder
-	switch {
-	case e.Flag != "":
-		b.WriteString(e.Flag)
-	case e.Line > 0:
-		fmt.Fprintf(&b, "%s:%d:%d", e.File, e.Line, e.Column)
-	default:
-		b.WriteString(e.File)
-	}
-	b.WriteString(": ")
-	b.WriteString(e.Found)
-	if e.Allowed != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Allowed)
-	}
-	return b.String()
-}
-
-// position is where a setting was written.
+// A position is where a setting was written: a line and column of the file,
+// or the flag that gave it.
 type position struct {
 	line, column int
-	flag         string
+	flag         string // "--set PATH=VALUE"
 }
 
 func (p position) known() bool { return p.line > 0 || p.flag != "" }
 
-// found makes an Error in the usual wording. Load fills in the file.
-func (p position) found(found, allowed string) *Error {
-	return &Error{Line: p.line, Column: p.column, Flag: p.flag, Found: "found " + found, Allowed: "allowed " + allowed}
+// found makes a refusal in the usual wording. Parse fills in the file.
+func (p position) found(found, allowed string) *input.Error {
+	return p.clause("found "+found, "allowed "+allowed)
 }
 
-// clause makes an Error whose texts are whole clauses.
-func (p position) clause(found, allowed string) *Error {
-	return &Error{Line: p.line, Column: p.column, Flag: p.flag, Found: found, Allowed: allowed}
+// clause makes a refusal whose texts are whole clauses.
+func (p position) clause(found, allowed string) *input.Error {
+	return &input.Error{File: p.flag, Line: p.line, Column: p.column, Found: found, Allowed: allowed}
 }
 
 // oneLine makes s fit for one line of a message: control characters become

@@ -43,10 +43,6 @@ func (b *builder) explicit(f *node, fastest units.BitRate) error {
 }
 
 func (b *builder) explicitSwitch(n, common *node, base string) error {
-	v, ok := n.optional("name")
-	if !ok {
-		return n.pos.found("a switch without name", "name: and the rest")
-	}
 	tier := uint8(n.int("tier"))
 	at := common.at(tierNames[tier])
 	tierBase := base
@@ -73,7 +69,7 @@ func (b *builder) explicitSwitch(n, common *node, base string) error {
 	}
 	plane := n.int("plane")
 	b.c.Planes = max(b.c.Planes, int(plane)+1)
-	_, err = b.addNode(Node{Name: v.s, Kind: SwitchNode, Tier: tier, Plane: uint8(plane), Host: -1, Model: m, OS: os, MLAGPeer: NodeID(None)}, n.where("name"))
+	_, err = b.addNode(Node{Name: n.string("name"), Kind: SwitchNode, Tier: tier, Plane: uint8(plane), Host: -1, Model: m, OS: os, MLAGPeer: NodeID(None)}, n.where("name"))
 	return err
 }
 
@@ -128,9 +124,6 @@ func (b *builder) explicitLinks(f *node) error {
 		var nodes [2]NodeID
 		var hostSpeed units.BitRate
 		for i, key := range [...]string{"a", "b"} {
-			if !n.gave(key) {
-				return n.pos.found("a link without "+key, "a: and b:, the two ends")
-			}
 			id, port, err := b.end(n.at(key))
 			if err != nil {
 				return err

@@ -16,9 +16,12 @@ const (
 
 func (b *builder) addNode(n Node, pos position) (NodeID, error) {
 	if old, dup := b.byName[n.Name]; dup {
-		what := "host"
-		if b.c.Nodes[old].Kind == SwitchNode {
-			what = "switch"
+		what := "switch"
+		if b.c.Nodes[old].Kind == HostNode {
+			what = "host"
+			if !pos.known() {
+				pos = b.namePosition(n.Name)
+			}
 		}
 		return 0, pos.found(quoted(n.Name)+" twice", "a name of its own for each node; a "+what+" has this one")
 	}
@@ -29,6 +32,18 @@ func (b *builder) addNode(n Node, pos position) (NodeID, error) {
 	b.byName[n.Name] = id
 	b.c.Nodes = append(b.c.Nodes, n)
 	return id, nil
+}
+
+// namePosition is where the file names a host.
+func (b *builder) namePosition(name string) position {
+	for i := range b.classes {
+		for j, s := range b.classes[i].names {
+			if s == name {
+				return b.classes[i].node.at("names").kids[j].pos
+			}
+		}
+	}
+	return position{}
 }
 
 func (b *builder) addPort(n NodeID, name string, rate units.BitRate, nic int32) PortID {

@@ -76,11 +76,6 @@ func (b *builder) flowList(n *node, j *Job) error {
 		size = v.i
 	}
 	for _, it := range items {
-		for _, key := range [...]string{"src", "dst"} {
-			if !it.gave(key) {
-				return it.pos.found("a flow without "+key, "src: and dst: in each flow")
-			}
-		}
 		src, err := b.ref(it.at("src"))
 		if err != nil {
 			return err

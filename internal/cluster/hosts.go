@@ -39,7 +39,7 @@ func (b *builder) hosts() error {
 	if len(list.kids) == 0 {
 		list.kids = append(list.kids, newNode(&list.key.keys[0], position{}))
 	}
-	total := 0
+	total, ports := 0, 0
 	for i, n := range b.root.items("hosts") {
 		cl, err := b.class(n, i, len(list.kids))
 		if err != nil {
@@ -48,8 +48,12 @@ func (b *builder) hosts() error {
 		if total += cl.count; total > maxNodes {
 			return n.where("count").found(strconv.Itoa(total)+" hosts", "at most "+strconv.Itoa(maxNodes))
 		}
+		if ports += cl.count * len(cl.nics) * cl.ports; ports > maxPorts/2 {
+			return n.where("count", "nic").found(strconv.Itoa(ports)+" host ports", "at most "+strconv.Itoa(maxPorts/2))
+		}
 		b.classes = append(b.classes, cl)
 	}
+	b.hostPorts = ports
 	b.c.Hosts = make([]Host, 0, total)
 	for i := range b.classes {
 		if err := b.placeClass(&b.classes[i], i); err != nil {
@@ -278,11 +282,10 @@ func (b *builder) placeClass(cl *class, index int) error {
 	return nil
 }
 
-// generatedAddress gives each rail a /10 of 10.0.0.0/8 or, beyond four rails,
-// of its own: rail r and host h make 10.r.x.y up to 64,000 hosts, and
-// (10+h/64000).r.x.y beyond.
+// generatedAddress gives rail r the network 10.r.0.0/16, and 11.r.0.0/16 and so
+// on beyond 62,500 hosts.
 func generatedAddress(rail int32, host int) string {
 	const perRail = 250 * 250
 	group, h := host/perRail, host%perRail
-	return fmt.Sprintf("%d.%d.%d.%d", 10+group, rail, h/250, h%250+1)
+	return strconv.Itoa(10+group) + "." + strconv.Itoa(int(rail)) + "." + strconv.Itoa(h/250) + "." + strconv.Itoa(h%250+1)
 }

@@ -194,11 +194,6 @@ func mix(z uint64) uint64 {
 
 func (b *builder) faults() error {
 	for _, n := range b.root.items("faults") {
-		for _, key := range [...]string{"id", "place"} {
-			if !n.gave(key) {
-				return n.pos.found("a fault without "+key, "id: and place:")
-			}
-		}
 		f := Fault{ID: n.string("id"), Place: n.string("place"), Start: n.time("start"), Severity: -1}
 		if v := n.at("end").value(); v.s == "" {
 			f.End = units.Time(v.i)
@@ -220,6 +215,9 @@ func (b *builder) faults() error {
 }
 
 func (b *builder) prices() error {
+	if !b.root.gave("prices") {
+		return nil
+	}
 	n := b.root.at("prices")
 	b.c.Prices = Prices{Currency: n.string("currency"), Switch: n.float("switch"), Port: n.float("port"), NIC: n.float("nic"), Optic: n.float("optic"), CablePerMetre: n.float("cable_per_metre")}
 	return nil

@@ -1,10 +1,6 @@
 package cluster
 
-import (
-	"strings"
-
-	"weir/units"
-)
+import "strings"
 
 // kind is the type of a key's value.
 type kind uint8
@@ -41,6 +37,8 @@ type key struct {
 	auto    string   // a word that may stand instead of a value: "auto"
 	def     string   // the default as one would write it; empty where it is computed or there is none
 	from    string   // how a computed default comes about
+	when    string   // where the key has an effect, if not everywhere
+	need    bool     // its mapping must have it
 	doc     string
 	single  string // of a list: a name under which one item may stand without the list
 	keys    []key
@@ -80,9 +78,9 @@ func (k *key) scalar() bool { return k.kind > table }
 // event keys (20 and 24 bits); the rest keeps a hostile file from filling
 // the memory.
 const (
-	maxFile     = 16 << 20
+	maxFile     = 4 << 20
 	maxNodes    = 1 << 20
-	maxPorts    = 1 << 22
+	maxPorts    = 1 << 20
 	maxFlows    = 1 << 20
 	maxSettings = 4 << 20 // nodes of the parsed file, aliases expanded
 	maxDepth    = 32
@@ -104,29 +102,6 @@ func (k *key) whole() bool {
 		return true
 	}
 	return false
-}
-
-// unit names the unit for the reference.
-func (k *key) unit() string {
-	switch k.kind {
-	case size, testSize:
-		return "size: B, KB, MB, GB (1000), KiB, MiB, GiB (1024)"
-	case duration:
-		return "time: ps, ns, us, ms, s, min, h"
-	case micros:
-		return "time; a plain number is microseconds"
-	case rate:
-		return "rate: Mbps, Gbps, Tbps"
-	case megabits:
-		return "rate; a plain number is Mb/s"
-	case length:
-		return "length: cm, m, km"
-	case share:
-		return "share: 20% or 0.2"
-	case frequency:
-		return "frequency: MHz, GHz"
-	}
-	return ""
 }
 
 var kindNames = [...]string{"mapping", "list", "table", "whole number", "number", "size", "size", "time", "time", "rate", "rate", "length", "share", "frequency", "true or false", "text", "name", "choice"}
@@ -157,17 +132,17 @@ func (k *key) allowed() string {
 			s += " from " + trimNumber(k.min) + " to " + trimNumber(k.max)
 		}
 	case size, testSize:
-		s = "a number with unit B, KB, MB, GB (1000) or KiB, MiB, GiB (1024), as in 150KB" + k.span(func(v float64) string { return formatWhole(k.kind, int64(v)) })
+		s = "a number with unit B, KB, MB, GB (1000) or KiB, MiB, GiB (1024), as in 150KB"
 	case duration:
-		s = "a number with unit ps, ns, us, ms, s, min or h, as in 30us" + k.span(func(v float64) string { return units.Time(v).String() })
+		s = "a number with unit ps, ns, us, ms, s, min or h, as in 30us"
 	case micros:
-		s = "microseconds or a number with unit, as in 300us" + k.span(func(v float64) string { return units.Time(v).String() })
+		s = "microseconds or a number with unit, as in 300us"
 	case rate:
-		s = "a number with unit Mbps, Gbps or Tbps, as in 400Gbps" + k.span(func(v float64) string { return units.BitRate(v).String() })
+		s = "a number with unit Mbps, Gbps or Tbps, as in 400Gbps"
 	case megabits:
-		s = "Mb/s or a number with unit, as in 5Mbps" + k.span(func(v float64) string { return units.BitRate(v).String() })
+		s = "Mb/s or a number with unit, as in 5Mbps"
 	case length:
-		s = "a number with unit m, as in 30m" + k.span(func(v float64) string { return units.Metres(v).String() })
+		s = "a number with unit m, as in 30m"
 	case share:
 		s = "a percentage between 0% and 100% or a number between 0 and 1"
 	case frequency:
@@ -187,12 +162,20 @@ func (k *key) allowed() string {
 	return s
 }
 
-func (k *key) span(format func(float64) string) string {
+// limitsText says what range a number must lie in.
+func (k *key) limitsText() string {
 	switch {
-	case k.max != 0:
-		return ", from " + format(k.min) + " to " + format(k.max)
-	case k.min != 0:
-		return ", of at least " + format(k.min)
+	case len(k.choices) > 0:
+		return strings.Join(k.choices, ", ")
+	case k.max == 0:
+		return "at least " + k.limit(k.min)
 	}
-	return ""
+	return k.limit(k.min) + " to " + k.limit(k.max)
+}
+
+func (k *key) limit(v float64) string {
+	if k.whole() {
+		return k.format(value{i: int64(v)})
+	}
+	return k.format(value{f: v})
 }

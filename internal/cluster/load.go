@@ -6,11 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+
+	"weir/internal/input"
 )
 
 // Load reads the cluster file name of fsys, applies overrides of the form
 // "PATH=VALUE" in order, fills in every default and returns the model. What
-// is wrong with the file comes back as *Error; an *fs.PathError means that it
+// is wrong with the file comes back as *input.Error; an *fs.PathError means that it
 // could not be read.
 func Load(fsys fs.FS, name string, overrides []string) (*Cluster, error) {
 	f, err := Read(fsys, name, overrides)
@@ -44,10 +46,10 @@ func Read(fsys fs.FS, name string, overrides []string) (*File, error) {
 func Parse(name string, data []byte, overrides []string) (*File, error) {
 	f, err := parseFile(data, overrides)
 	if err != nil {
-		var e *Error
-		if errors.As(err, &e) {
+		var e *input.Error
+		if errors.As(err, &e) && e.File == "" {
 			e.File = name
-			if e.Line == 0 && e.Flag == "" {
+			if e.Line == 0 {
 				e.Line, e.Column = 1, 1 // a default, or the file as a whole
 			}
 		}
@@ -58,7 +60,7 @@ func Parse(name string, data []byte, overrides []string) (*File, error) {
 
 func parseFile(data []byte, overrides []string) (*File, error) {
 	if len(data) > maxFile {
-		return nil, (position{line: 1, column: 1}).found("a file of more than 16 MiB", "at most 16 MiB")
+		return nil, (position{line: 1, column: 1}).found("a file of more than 4 MiB", "at most 4 MiB")
 	}
 	settings, err := readSettings(data, overrides)
 	if err != nil {
@@ -68,8 +70,8 @@ func parseFile(data []byte, overrides []string) (*File, error) {
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	if n, path := settings.unused(""); n != nil {
-		return nil, n.pos.found(path+", which has no effect here", b.reason(path))
+	if err := b.noEffect(data, overrides); err != nil {
+		return nil, err
 	}
 	return &File{Cluster: b.c, settings: settings}, nil
 }
@@ -93,19 +95,20 @@ func readSettings(data []byte, overrides []string) (*node, error) {
 		}
 	}
 	settings.used = true
-	return settings, nil
+	return settings, settings.missing()
 }
 
 // A builder makes the model from the settings.
 type builder struct {
-	root    *node
-	c       *Cluster
-	byName  map[string]NodeID
-	classes []class
-	hostOf  []int // host -> class
-	leafOf  []NodeID
-	models  tierModels
-	nextLAG map[NodeID]int32
+	root      *node
+	c         *Cluster
+	byName    map[string]NodeID
+	classes   []class
+	hostOf    []int // host -> class
+	leafOf    []NodeID
+	models    tierModels
+	nextLAG   map[NodeID]int32
+	hostPorts int
 }
 
 func (b *builder) build() error {
@@ -132,9 +135,25 @@ func choiceIndex(n *node) int {
 	return -1
 }
 
-// reason says what would give a setting an effect.
-func (b *builder) reason(path string) string {
-	return "settings that " + b.c.Topology + " fabrics and the file's jobs use; see the reference of " + path
+// noEffect refuses settings that nothing reads, such as cores in a leaf-spine
+// fabric. Settings of the file that only an override made idle are let be.
+func (b *builder) noEffect(data []byte, overrides []string) error {
+	n, path := b.root.unused("", func(*node) bool { return true })
+	if n == nil {
+		return nil
+	}
+	if len(overrides) > 0 && n.pos.flag == "" {
+		if _, err := parseFile(data, nil); err == nil {
+			if n, path = b.root.unused("", func(n *node) bool { return n.pos.flag != "" }); n == nil {
+				return nil
+			}
+		}
+	}
+	allowed := n.key.when
+	if allowed == "" {
+		allowed = "where something reads it"
+	}
+	return n.pos.found(path+", which has no effect here", "with "+allowed)
 }
 
 func countOf(n int, one string) string {

@@ -46,11 +46,6 @@ func (b *builder) qosClasses(n *node, in *qos.Intent) error {
 	}
 	sources := []source{{n.at("roce"), "roce"}, {n.at("cnp"), "cnp"}}
 	for _, c := range n.items("classes") {
-		for _, key := range [...]string{"name", "dscp", "priority"} {
-			if !c.gave(key) {
-				return c.pos.found("a class without "+key, "name:, dscp: and priority: in each class")
-			}
-		}
 		sources = append(sources, source{c, c.string("name")})
 	}
 	total, lossless := 0.0, 0

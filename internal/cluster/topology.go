@@ -41,10 +41,7 @@ func (b *builder) generated(f *node, fastest units.BitRate) error {
 	if err := b.leafCount(f, &s); err != nil {
 		return err
 	}
-	ports, err := b.attachments(f, &s)
-	if err != nil {
-		return err
-	}
+	ports := b.attachments(&s)
 	if tiers >= 2 {
 		if err := b.spineCount(f, &s, ports); err != nil {
 			return err
@@ -170,9 +167,9 @@ func (b *builder) checkMLAG(f *node, s *shape) error {
 }
 
 // attachments deals the ports of all hosts to leaves.
-func (b *builder) attachments(f *node, s *shape) ([]attach, error) {
+func (b *builder) attachments(s *shape) []attach {
 	hosts := len(b.c.Hosts)
-	var out []attach
+	out := make([]attach, 0, b.hostPorts)
 	for h := range b.c.Hosts {
 		cl := &b.classes[b.hostOf[h]]
 		for i, plan := range cl.nics {
@@ -198,10 +195,7 @@ func (b *builder) attachments(f *node, s *shape) ([]attach, error) {
 			}
 		}
 	}
-	if len(out) > maxPorts/2 {
-		return nil, f.pos.found(plural(len(out), "host port", "host ports"), "at most "+strconv.Itoa(maxPorts/2))
-	}
-	return out, nil
+	return out
 }
 
 // spineCount reads or computes the spines and the trunks to them.
@@ -259,8 +253,8 @@ func (b *builder) raise(f *node, s *shape, ports []attach) error {
 	if total := s.planes * (s.leaves + s.spines + s.cores); total > maxNodes {
 		return f.pos.found(strconv.Itoa(total)+" switches", "at most "+strconv.Itoa(maxNodes))
 	}
-	if trunks := s.planes * (s.leaves*(s.spines/s.podGroups(b))*s.upCount + s.spines*max(s.cores, 1)*s.coreCount); trunks > maxPorts/2 {
-		return f.pos.found(plural(trunks, "cable between switches", "cables between switches"), "at most "+strconv.Itoa(maxPorts/2))
+	if trunks := s.trunks(b); trunks > maxPorts/2 {
+		return f.where("spines", "leaves", "cores", "planes").found(plural(trunks, "cable between switches", "cables between switches"), "at most "+strconv.Itoa(maxPorts/2))
 	}
 	var id [4][]NodeID
 	for t, n := range [...]int{1: s.leaves, 2: s.spines, 3: s.cores} {
@@ -301,6 +295,24 @@ func (b *builder) raise(f *node, s *shape, ports []attach) error {
 		}
 	}
 	return nil
+}
+
+// trunks counts the cables between switches. The factors are bounded, so that
+// the product fits 64 bits.
+func (s *shape) trunks(b *builder) int {
+	up := int64(s.leaves) * int64(s.spines/s.podGroups(b))
+	if up > maxPorts {
+		return int(up)
+	}
+	n := up * int64(s.upCount)
+	if s.cores > 0 {
+		group := int64(s.spines) * int64(s.cores/(s.spines/s.podGroups(b)))
+		if group > maxPorts {
+			return int(group)
+		}
+		n += group * int64(s.coreCount)
+	}
+	return int(n * int64(s.planes))
 }
 
 // podGroups is the number of pods that have spines of their own.

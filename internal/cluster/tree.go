@@ -1,6 +1,10 @@
 package cluster
 
-import "weir/units"
+import (
+	"strconv"
+
+	"weir/units"
+)
 
 // A node is one setting of the file: what the user wrote, or the default
 // that was put in its place, with its origin. The builders read settings
@@ -153,31 +157,71 @@ func (n *node) stringsOr(name string, v []string, from string) []string {
 	return n.strings(name)
 }
 
-// unused returns the first setting, in file order, that the user gave and
-// nobody read: it has no effect in this file.
-func (n *node) unused(path string) (*node, string) {
-	if n.given && !n.used {
+// unused returns the first setting, in the order of the table, that the user
+// gave, nobody read and matches: it has no effect in this file.
+func (n *node) unused(path string, match func(*node) bool) (*node, string) {
+	if n.given && !n.used && match(n) {
 		return n, path
 	}
 	for i, k := range n.kids {
 		if k == nil {
 			continue
 		}
-		p := path
-		switch n.key.kind {
-		case list:
-			p = path + "[" + trimNumber(float64(i)) + "]"
-		case table:
-			p = path + "." + n.names[i]
-		default:
-			if p != "" {
-				p += "."
-			}
-			p += k.key.name
-		}
-		if u, up := k.unused(p); u != nil {
+		if u, up := k.unused(n.pathOf(path, i), match); u != nil {
 			return u, up
 		}
 	}
 	return nil, ""
+}
+
+// pathOf returns the path of child i, as --set takes it.
+func (n *node) pathOf(path string, i int) string {
+	k := n.kids[i]
+	switch n.key.kind {
+	case list:
+		if n.key.single != "" && len(n.kids) == 1 {
+			return path
+		}
+		return path + "[" + strconv.Itoa(i) + "]"
+	case table:
+		return path + "." + n.names[i]
+	}
+	name := k.key.name
+	if k.key.single != "" && len(k.kids) == 1 {
+		name = k.key.single
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// missing returns the first mapping that lacks a key it needs.
+func (n *node) missing() error {
+	if n.key.kind == mapping {
+		var need []string
+		lacks := ""
+		for i := range n.key.keys {
+			k := &n.key.keys[i]
+			if !k.need {
+				continue
+			}
+			need = append(need, k.name)
+			if lacks == "" && (n.kids[i] == nil || !n.kids[i].given) {
+				lacks = k.name
+			}
+		}
+		if lacks != "" {
+			return n.pos.found("a "+n.key.name+" without "+lacks, "a "+n.key.name+" with "+joinWords(need))
+		}
+	}
+	for _, k := range n.kids {
+		if k == nil || k.key.scalar() {
+			continue
+		}
+		if err := k.missing(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

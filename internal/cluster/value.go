@@ -105,7 +105,7 @@ func (k *key) parseKind(s string) (v value, err error) {
 	}
 	what := kindNames[k.kind]
 	if k.kind == choice || k.kind == toggle {
-		return value{}, &clauseError{"found " + quoted(s), "allowed " + k.allowed() + nearest(s, k.choices)}
+		return value{}, &clauseError{"found " + k.name + " " + quoted(s), "allowed " + k.allowed() + nearest(s, k.choices)}
 	}
 	return value{}, &clauseError{quoted(s) + " is not a " + what, k.allowed()}
 }
@@ -120,11 +120,8 @@ func (k *key) inRange(s string, v value) error {
 	case mapping, list, table, share, toggle, text, name, choice:
 		return nil
 	}
-	if len(k.choices) > 0 && !slices.Contains(k.choices, k.format(v)) {
-		return &clauseError{"found " + oneLine(s), "allowed " + k.allowed()}
-	}
-	if x < k.min || k.max != 0 && x > k.max {
-		return &clauseError{"found " + oneLine(s), "allowed " + k.allowed()}
+	if x < k.min || k.max != 0 && x > k.max || len(k.choices) > 0 && !slices.Contains(k.choices, k.format(v)) {
+		return &clauseError{"found " + k.name + " " + oneLine(s), "allowed " + k.limitsText()}
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"weir/internal/input"
 )
 
 // A reader turns YAML into settings, guided by the key table.
@@ -34,8 +36,10 @@ func tokenPosition(t *token.Token) position {
 
 // document parses one YAML document and returns its body, nil if empty.
 func (r *reader) document(data []byte) (ast.Node, error) {
-	if err := guard(data); err != nil {
-		err.Flag = r.flag
+	if err := check(data); err != nil {
+		if r.flag != "" {
+			err.File, err.Line, err.Column = r.flag, 0, 0
+		}
 		return nil, err
 	}
 	f, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
@@ -48,7 +52,7 @@ func (r *reader) document(data []byte) (ast.Node, error) {
 			continue
 		}
 		if body != nil {
-			return nil, r.at(d.Body).found("a second document", "one YAML document in a file")
+			return nil, r.at(firstToken(d.Body)).found("a second document", "one YAML document in a file")
 		}
 		body = d.Body
 	}
@@ -66,54 +70,6 @@ func (r *reader) syntax(err error) error {
 		pos = position{flag: r.flag}
 	}
 	return pos.clause("not valid YAML", oneLine(msg))
-}
-
-// guard refuses text that would make a recursive parser go deep: the depth of
-// flow brackets and of indentation is bounded before the parser sees it.
-func guard(data []byte) *Error {
-	const depth, indent = 64, 512
-	line, column, open := 1, 0, 0
-	quote := byte(0)
-	head := true // still in the white space, dashes and question marks that open a line
-	for i, c := range data {
-		column++
-		switch {
-		case c == '\n':
-			line, column, head = line+1, 0, true
-			continue
-		case c == 0:
-			return (position{line: line, column: column}).found("a NUL byte", "text in UTF-8")
-		case quote == '"' && c == '\\' && i+1 < len(data):
-			// The next byte is escaped; a quote there does not end the text.
-			if data[i+1] == '"' {
-				quote = 'e'
-			}
-		case quote == 'e':
-			quote = '"'
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '#' && (i == 0 || data[i-1] == ' ' || data[i-1] == '\n'):
-			quote = '\n'
-		case (c == '"' || c == '\'') && (i == 0 || strings.IndexByte(" [{,:-\n", data[i-1]) >= 0):
-			quote = c
-		case c == '[' || c == '{':
-			open++
-		case (c == ']' || c == '}') && open > 0:
-			open--
-		}
-		if head && strings.IndexByte(" \t-?:[{", c) < 0 {
-			head = false
-		}
-		if open > depth || head && column > indent {
-			return (position{line: line, column: column}).found("nesting this deep", "at most "+strconv.Itoa(depth)+" levels")
-		}
-		if column > 1<<16 {
-			return (position{line: line, column: column}).found("a line this long", "lines of at most 65536 bytes")
-		}
-	}
-	return nil
 }
 
 // value reads n as the value of key k.
@@ -173,7 +129,7 @@ func (r *reader) keyName(p *ast.MappingValueNode) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return k.GetToken().Value, nil
 	}
-	return "", r.at(p.Key).found("a key of this kind", "plain names as keys")
+	return "", r.at(p.Key).found("a merge key or a key that is not plain", "plain names as keys")
 }
 
 func (r *reader) mapping(k *key, n ast.Node, depth int) (*node, error) {
@@ -183,6 +139,7 @@ func (r *reader) mapping(k *key, n ast.Node, depth int) (*node, error) {
 	}
 	out := newNode(k, r.at(n))
 	out.given = true
+	written := make([]string, len(out.kids))
 	for _, p := range pairs {
 		name, err := r.keyName(p)
 		if err != nil {
@@ -194,6 +151,9 @@ func (r *reader) mapping(k *key, n ast.Node, depth int) (*node, error) {
 		}
 		child := &k.keys[i]
 		if old := out.kids[i]; old != nil {
+			if written[i] != name {
+				return nil, r.at(p.Key).found(name+" beside "+written[i], "one of them")
+			}
 			return nil, r.at(p.Key).found(quoted(name)+" again", "each key once in a mapping"+firstAt(old.pos))
 		}
 		var v *node
@@ -209,7 +169,7 @@ func (r *reader) mapping(k *key, n ast.Node, depth int) (*node, error) {
 		if !child.scalar() {
 			v.pos = r.at(p.Key)
 		}
-		out.kids[i] = v
+		out.kids[i], written[i] = v, name
 	}
 	return out, nil
 }
@@ -221,7 +181,7 @@ func firstAt(p position) string {
 	return "; the first is on line " + strconv.Itoa(p.line)
 }
 
-func unknownKey(pos position, k *key, name string) *Error {
+func unknownKey(pos position, k *key, name string) *input.Error {
 	if hint := moved[k.name+"."+name]; hint != "" {
 		return pos.found("key "+quoted(name), "the key "+hint)
 	}
