@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/internal/cause"
+)
+
+func newExplain(s *Streams) *cobra.Command {
+	var lang string
+	cmd := &cobra.Command{
+		Use:   "explain [CAUSE]",
+		Short: "Explain a cause: what it looks like, what refutes it, what decides, how to repair it",
+		Example: `  weir explain ecn-threshold-too-low
+  weir explain pfc-storm --lang zh
+  weir explain                          # lists all causes`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			language, err := parseLanguage(lang)
+			if err != nil {
+				return err
+			}
+			catalogue, err := cause.Load()
+			if err != nil {
+				return failed(err)
+			}
+			out := bufio.NewWriter(s.Out)
+			defer out.Flush()
+			if len(args) == 0 {
+				listCauses(out, catalogue, language)
+				return nil
+			}
+			c, ok := catalogue.Find(args[0])
+			if !ok {
+				return refused(fmt.Errorf("%q is not a cause: weir explain lists them%s", args[0], nearest(catalogue, args[0])))
+			}
+			explainCause(out, c, language)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&lang, "lang", "en", "language of the text: en or zh")
+	return cmd
+}
+
+func parseLanguage(lang string) (cause.Language, error) {
+	switch l := cause.Language(lang); l {
+	case cause.English, cause.Chinese:
+		return l, nil
+	}
+	return "", refused(fmt.Errorf("--lang %q: allowed are en and zh", lang))
+}
+
+func listCauses(out *bufio.Writer, catalogue *cause.Catalogue, l cause.Language) {
+	group := ""
+	for _, c := range catalogue.All() {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintf(out, "%s\n", group)
+		}
+		fmt.Fprintf(out, "  %-27s %s\n", c.ID, c.Title.In(l))
+	}
+}
+
+func explainCause(out *bufio.Writer, c *cause.Cause, l cause.Language) {
+	labels := [...]string{"What it does", "Looks like", "Refuted by", "Deciding test", "Fix"}
+	if l == cause.Chinese {
+		labels = [...]string{"影响", "表现", "反证", "判定测试", "修复"}
+	}
+	fmt.Fprintf(out, "%s: %s\n", c.ID, c.Title.In(l))
+	for i, text := range []string{c.Effect.In(l), c.LooksLike.In(l), c.RefutedBy.In(l), c.DecidingTest} {
+		fmt.Fprintf(out, "\n%s\n  %s\n", labels[i], text)
+	}
+	fmt.Fprintf(out, "\n%s\n", labels[4])
+	for _, f := range c.Fixes {
+		fmt.Fprintf(out, "  %s\n", f.In(l))
+		if f.Command != "" {
+			fmt.Fprintf(out, "    $ %s\n", f.Command)
+		}
+	}
+}
+
+// nearest suggests an id that holds the word, or starts alike.
+func nearest(catalogue *cause.Catalogue, word string) string {
+	if word == "" {
+		return ""
+	}
+	for _, c := range catalogue.All() {
+		if strings.Contains(c.ID, word) || strings.HasPrefix(c.ID, word[:min(len(word), 5)]) {
+			return fmt.Sprintf(" (is it %s?)", c.ID)
+		}
+	}
+	return ""
+}
