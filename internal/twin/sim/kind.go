@@ -4,6 +4,14 @@ package sim
 type kind uint8
 
 const (
-	kindArrive  kind = iota // head of a port's data lane has come in; index: receiving port
-	kindControl             // head of a port's control lane has come in; index: receiving port
+	kindArrive   kind = iota // the head of a data lane has come in; index: receiving port
+	kindControl              // the head of a control lane has come in; index: receiving port
+	kindWake                 // a port may send; index: port
+	kindDrain                // a NIC's receive buffer may have fallen to XON; index: port
+	kindTimer                // a queue pair's retransmission timer; index: queue pair
+	kindDoorbell             // a posted message reaches its NIC; index: queue pair
+	kindDeliver              // messages have reached a host's memory; index: NIC
+	kindFlow                 // a flow starts; index: flow
+	kindRefresh              // a switch's XOFF is to be renewed; index: 8 x port + priority
+	kindWatchdog             // a switch port's watchdog looks; index: port
 )

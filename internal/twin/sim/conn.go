@@ -1,0 +1,302 @@
+package sim
+
+import (
+	"fmt"
+
+	"weir/internal/cluster"
+	"weir/internal/twin/fabric"
+	"weir/roce"
+	"weir/units"
+)
+
+// ConnID is the number of a connection.
+type ConnID uint32
+
+// conn is one direction of a connection: from one NIC to another, over one or
+// more queue pairs.
+type conn struct {
+	src, dst uint32 // cards
+	firstQP  uint32
+	qps      uint16
+	turn     uint16 // queue pair that the next message takes
+	split    bool   // messages are split over the queue pairs
+	owner    owner
+}
+
+// owner says who is told what becomes of a connection's messages.
+type owner uint8
+
+const (
+	ownerHandler owner = iota // Handlers
+	ownerFlow                 // flows.go: the cookie is the flow
+)
+
+// Handlers are told of messages posted on connections made by Connect. Cookie
+// is the one given to Post. They are called once a message, from inside the
+// run, and may call Post; at is the current time.
+type Handlers struct {
+	// Delivered: the message is in the receiver's memory.
+	Delivered func(conn ConnID, cookie uint64, at units.Time)
+	// Completed: the sender knows (its last acknowledgement has come).
+	Completed func(conn ConnID, cookie uint64, at units.Time)
+	// Failed: a queue pair has exhausted its retries; nothing more will come
+	// of the connection.
+	Failed func(conn ConnID, at units.Time)
+}
+
+// Options of a connection.
+type Options struct {
+	QueuePairs int   // 0: the cluster's
+	Priority   uint8 // 0: that of the RoCE class
+	Ring       int   // messages that a queue pair's NIC works on at a time, rounded up to a power of two; 0: 16
+}
+
+// Connect makes a connection from one NIC to another, for one direction. It
+// fails when there is no path.
+func (s *Sim) Connect(src, dst cluster.NICRef, o Options) (ConnID, error) {
+	return s.connect(src, dst, o, ownerHandler)
+}
+
+func (s *Sim) connect(src, dst cluster.NICRef, o Options, by owner) (ConnID, error) {
+	from, err := s.nicOf(src)
+	if err != nil {
+		return 0, err
+	}
+	to, err := s.nicOf(dst)
+	if err != nil {
+		return 0, err
+	}
+	pairs, err := s.portPairs(src, dst)
+	if err != nil {
+		return 0, err
+	}
+	rdma := &s.cluster.RDMA
+	if o.QueuePairs == 0 {
+		o.QueuePairs = max(1, rdma.QPsPerConnection)
+	}
+	if o.Priority == 0 {
+		o.Priority = s.cluster.QoS.RoCE().Priority
+	}
+	if o.Ring == 0 {
+		o.Ring = 16
+	}
+	ring := 1
+	for ring < o.Ring {
+		ring *= 2
+	}
+	if len(s.senders)+o.QueuePairs >= maxIndexes || o.QueuePairs > 1<<12 {
+		return 0, fmt.Errorf("too many queue pairs: allowed are %d, and %d a connection", maxIndexes-1, 1<<12)
+	}
+	pick := [2]int32{-1, -1}
+	if n, ok := s.cfg.Paths[Pair{src, dst}]; ok {
+		pick = [2]int32{int32(n), int32(n)}
+	}
+	if n, ok := s.cfg.Paths[Pair{dst, src}]; ok {
+		pick[1] = int32(n)
+	}
+	id := ConnID(len(s.conns))
+	c := conn{src: from, dst: to, firstQP: uint32(len(s.senders)), qps: uint16(o.QueuePairs), owner: by, split: rdma.SplitData || by == ownerFlow}
+	for k := range o.QueuePairs {
+		if err := s.addQP(id, pairs[k%len(pairs)], ring, pick, o.Priority); err != nil {
+			return 0, err
+		}
+	}
+	s.conns = append(s.conns, c)
+	return id, nil
+}
+
+// portPairs returns the pairs of ports that queue pairs between two NICs may
+// use: port k to port k where that is possible.
+func (s *Sim) portPairs(src, dst cluster.NICRef) (pairs [][2]cluster.PortID, err error) {
+	from, to := &s.cluster.Hosts[src.Host].NICs[src.NIC], &s.cluster.Hosts[dst.Host].NICs[dst.NIC]
+	for _, straight := range [...]bool{true, false} {
+		for i, a := range from.Ports {
+			for k, b := range to.Ports {
+				if (i == k) != straight || from.Bond && i > 0 || to.Bond && k > 0 {
+					continue
+				}
+				if e := s.fabric.Reachable(a, b); e == nil {
+					pairs = append(pairs, [2]cluster.PortID{a, b})
+				} else if err == nil {
+					err = e
+				}
+			}
+		}
+		if len(pairs) != 0 {
+			return pairs, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("no path from %s to %s: a NIC without ports", s.nicName(src), s.nicName(dst))
+	}
+	return nil, err
+}
+
+// Ports of UDP: that of RoCEv2, and the range that adapters take source ports
+// from (RFC 6335's dynamic ports).
+const (
+	rocePort       = 4791
+	firstSourceUDP = 0xc000
+)
+
+// addQP makes a queue pair of a connection between two host ports.
+func (s *Sim) addQP(id ConnID, ports [2]cluster.PortID, ring int, pick [2]int32, prio uint8) error {
+	qp := s.allocQP(ring)
+	pair := uint64(ports[0])<<32 | uint64(ports[1])
+	flow := s.seed ^ s.portEntity(ports[0]) ^ scramble(s.portEntity(ports[1])^scramble(uint64(s.pairs[pair])))
+	s.pairs[pair]++
+	udp := uint16(firstSourceUDP)
+	if s.cluster.RDMA.SourcePorts != "fixed" {
+		udp |= uint16(scramble(flow)) & (1<<14 - 1)
+	}
+	there := fabric.Fields{
+		SrcIP: s.fabric.Address(ports[0]), DstIP: s.fabric.Address(ports[1]),
+		SrcPort: udp, DstPort: rocePort, DstQP: qp & roce.PSNMask, Protocol: 17,
+	}
+	back := there
+	back.SrcIP, back.DstIP = there.DstIP, there.SrcIP
+
+	q, r := &s.senders[qp], &s.receivers[qp]
+	q.port, r.port = s.egress(ports[0], &there), s.egress(ports[1], &back)
+	q.conn, q.prio, q.rates = id, prio, s.ratesOf(q.port)
+	r.rates = q.rates
+	q.reaction.Reset(&s.dcqcn[q.rates])
+	if err := s.setRoute(&s.routes[2*qp], s.rare[q.port].id, ports[1], there, pick[0], false); err != nil {
+		return err
+	}
+	if err := s.setRoute(&s.routes[2*qp+1], s.rare[r.port].id, ports[0], back, pick[1], true); err != nil {
+		return err
+	}
+	s.routes[2*qp].flow, s.routes[2*qp+1].flow = flow, scramble(flow)
+	return nil
+}
+
+// egress returns the port by which a host port, or the bond that it is in,
+// sends packets with these fields.
+func (s *Sim) egress(p cluster.PortID, h *fabric.Fields) uint32 {
+	members := s.fabric.Egress(p)
+	node := s.cluster.Ports[p].Node
+	k := h.Hash(s.cluster.Routing.HashFields, s.fabric.Seed(node)) % uint32(len(members))
+	return s.firstPort[node] + uint32(members[k])
+}
+
+// Post hands a message of so many bytes to a connection at the current time.
+// The cookie comes back with what becomes of it. bytes must be positive.
+func (s *Sim) Post(id ConnID, bytes units.Bytes, cookie uint64) {
+	c := &s.conns[id]
+	largest := units.Bytes(maxMessagePackets) * units.Bytes(s.rc.MTU)
+	largest = min(largest, 1<<30)
+	if !c.split || c.qps == 1 {
+		parts := (bytes + largest - 1) / largest
+		t := s.newTransfer(id, cookie, uint32(parts))
+		s.postParts(c.firstQP+uint32(c.turn), t, bytes, largest)
+		if c.turn++; c.turn == c.qps {
+			c.turn = 0
+		}
+		return
+	}
+	// Equal shares in whole packets; the first queue pairs get one more.
+	mtu := units.Bytes(s.rc.MTU)
+	packets := (bytes + mtu - 1) / mtu
+	n := units.Bytes(c.qps)
+	share := func(k units.Bytes) units.Bytes {
+		from, to := packets*k/n*mtu, packets*(k+1)/n*mtu
+		return min(to, bytes) - min(from, bytes)
+	}
+	var parts units.Bytes
+	for k := range n {
+		parts += (share(k) + largest - 1) / largest
+	}
+	t := s.newTransfer(id, cookie, uint32(parts))
+	for k := range n {
+		s.postParts(c.firstQP+uint32(k), t, share(k), largest)
+	}
+}
+
+// postParts posts bytes on one queue pair as messages of at most largest.
+func (s *Sim) postParts(qp, t uint32, bytes, largest units.Bytes) {
+	if bytes == 0 {
+		return
+	}
+	q := &s.senders[qp]
+	at := s.now
+	if s.model.CardLatency {
+		at += s.cards[s.nics[s.tx[q.port].unit].card].latency
+	}
+	for ; bytes > 0; bytes -= largest {
+		q.later = append(q.later, part{at, t, uint32(min(bytes, largest))})
+	}
+	if at == s.now {
+		s.doorbell(qp)
+		return
+	}
+	s.queue.push(at, makeKey(s.tx[q.port].node, kindDoorbell, qp))
+}
+
+// delivered passes on that a transfer is in the receiver's memory.
+func (s *Sim) delivered(qp uint32, t *transfer) {
+	c := &s.conns[t.conn]
+	if c.owner != ownerHandler || s.handlers.Delivered == nil {
+		return
+	}
+	d := &s.cards[c.dst]
+	at := max(s.now, d.drained)
+	if s.model.CardLatency {
+		at += d.latency
+	}
+	if at == s.now {
+		s.handlers.Delivered(t.conn, t.cookie, s.now)
+		return
+	}
+	// Deliveries of one card come in order: PCIe drains in order.
+	d.inbox = append(d.inbox, delivery{at, t.cookie, t.conn})
+	if len(d.inbox)-d.inboxFirst == 1 {
+		s.queue.push(at, makeKey(d.node, kindDeliver, c.dst))
+	}
+}
+
+// deliver is the event that messages have reached a card's host.
+func (s *Sim) deliver(id uint32) {
+	d := &s.cards[id]
+	for d.inboxFirst < len(d.inbox) && d.inbox[d.inboxFirst].at <= s.now {
+		a := d.inbox[d.inboxFirst]
+		d.inboxFirst++
+		s.handlers.Delivered(a.conn, a.cookie, s.now)
+		d = &s.cards[id]
+	}
+	if d.inboxFirst == len(d.inbox) {
+		d.inbox, d.inboxFirst = d.inbox[:0], 0
+		return
+	}
+	s.queue.push(d.inbox[d.inboxFirst].at, makeKey(d.node, kindDeliver, id))
+}
+
+// delivery is a message on its way from a card to its host.
+type delivery struct {
+	at     units.Time
+	cookie uint64
+	conn   ConnID
+}
+
+// completedAt passes on that a transfer is acknowledged.
+func (s *Sim) completedAt(id ConnID, cookie uint64, first units.Time) {
+	switch s.conns[id].owner {
+	case ownerFlow:
+		s.flowDone(FlowID(cookie), first)
+	case ownerHandler:
+		if s.handlers.Completed != nil {
+			s.handlers.Completed(id, cookie, s.now)
+		}
+	}
+}
+
+// failed takes a queue pair out of service for good.
+func (s *Sim) failed(qp uint32) {
+	q := &s.senders[qp]
+	s.failures++
+	s.nicCounters[s.nics[s.tx[q.port].unit].card].RetriesExceeded++
+	c := &s.conns[q.conn]
+	if c.owner == ownerHandler && s.handlers.Failed != nil {
+		s.handlers.Failed(q.conn, s.now)
+	}
+}

@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"math/bits"
+
+	"weir/internal/qos"
+	"weir/rc"
+	"weir/roce"
+	"weir/units"
+)
+
+// nicPort is what a NIC's port has besides a txPort.
+type nicPort struct {
+	// Queue pairs that may send now, as one ring for each priority, and those
+	// that wait for a time. A queue pair that has nothing to send is in
+	// neither. So a port never searches its queue pairs.
+	rings [qos.Priorities]fifo // of indexes into Sim.senders, chained by sender.next
+	paced []pacedSender
+	ready uint8 // priorities whose ring is not empty
+	turn  uint8 // priority served last
+
+	paused  uint8 // priorities that the network has stopped
+	pausing uint8 // priorities that this port has stopped the network for
+
+	card uint32
+
+	// Responses wait here in the order of packet.at: when they may leave.
+	acks, cnps fifo
+
+	until [qos.Priorities]units.Time // end of the pause in force, Never: XON ends it
+	since [qos.Priorities]units.Time // its start, Never: none
+	count [qos.Priorities]nicCount
+
+	xoffAt units.Time // when XOFF was sent last
+}
+
+// card is what the ports of one NIC share: the way to memory.
+type card struct {
+	pace    units.Pace // of one byte over PCIe; 0: no limit
+	latency units.Time // doorbell to wire, and wire to memory
+	fetched units.Time // when PCIe has brought what was sent so far
+	drained units.Time // when PCIe has taken what arrived so far
+
+	// Backlog of the receive buffer, as time to drain it: pause at xoff, resume
+	// at xon, drop at full. Never: no limit.
+	xoff, xon, full units.Time
+
+	node uint32
+
+	inbox      []delivery // on their way to the host, from inboxFirst on
+	inboxFirst int
+}
+
+// kick makes a NIC's port look for something to send at once.
+func (s *Sim) kick(p uint32) {
+	if at := s.tx[p].busyUntil; at > s.now {
+		s.wakeAt(p, at)
+	} else {
+		s.serveNIC(p)
+	}
+}
+
+// serveNIC sends the next packet of a NIC's port, if it is idle and there is
+// one, and sees to it that the port wakes up when there may be another.
+func (s *Sim) serveNIC(p uint32) {
+	t := &s.tx[p]
+	if t.busyUntil > s.now {
+		s.wakeAt(p, t.busyUntil)
+		return
+	}
+	n := &s.nics[t.unit]
+	if n.paused != 0 {
+		s.lapse(n)
+	}
+	fetched := units.Time(0)
+	if !s.sendResponse(p, n) {
+		s.releasePaced(n)
+		fetched = s.cards[n.card].fetched
+		for n.ready&^n.paused != 0 && fetched <= s.now {
+			if s.sendData(p, n, n.nextPriority()) {
+				fetched = 0
+				break
+			}
+		}
+	}
+	s.plan(p, n, fetched)
+}
+
+// nextPriority takes turns among the priorities that may send.
+func (n *nicPort) nextPriority() uint8 {
+	mask := n.ready &^ n.paused
+	if mask&(mask-1) != 0 {
+		if above := mask &^ (2<<n.turn - 1); above != 0 {
+			mask = above
+		}
+	}
+	n.turn = uint8(bits.TrailingZeros8(mask))
+	return n.turn
+}
+
+// plan sets the wake-up of a port, for its data not before fetched.
+func (s *Sim) plan(p uint32, n *nicPort, fetched units.Time) {
+	at := units.Never
+	if n.ready&^n.paused != 0 {
+		at = fetched
+	} else if len(n.paced) != 0 {
+		at = n.paced[0].at
+	}
+	all := s.pool.all
+	if i := n.acks.head; i != 0 && (n.paused>>all[i].prio&1 == 0 || s.model.FreeAcks) {
+		at = min(at, all[i].at)
+	}
+	if i := n.cnps.head; i != 0 && n.paused>>all[i].prio&1 == 0 {
+		at = min(at, all[i].at)
+	}
+	for m := n.paused; m != 0; m &= m - 1 {
+		at = min(at, n.until[bits.TrailingZeros8(m)])
+	}
+	if at != units.Never {
+		s.wakeAt(p, max(at, s.tx[p].busyUntil, s.now))
+	}
+}
+
+// sendResponse sends a CNP or an acknowledgement if one is due.
+func (s *Sim) sendResponse(p uint32, n *nicPort) bool {
+	all := s.pool.all
+	f := &n.cnps
+	if i := f.head; i == 0 || all[i].at > s.now || n.paused>>all[i].prio&1 != 0 {
+		f = &n.acks
+		if i := f.head; i == 0 || all[i].at > s.now || n.paused>>all[i].prio&1 != 0 && !s.model.FreeAcks {
+			return false
+		}
+	}
+	s.sendNIC(p, n, f.pop(all))
+	return true
+}
+
+// sendNIC counts and transmits a packet.
+func (s *Sim) sendNIC(p uint32, n *nicPort, i uint32) {
+	pk := &s.pool.all[i]
+	c := &n.count[pk.prio]
+	c.txFrames++
+	c.txBytes += uint64(pk.bytes)
+	s.transmit(p, i)
+}
+
+// sendData sends the next packet of the first queue pair in a ring, and puts
+// it back behind the others. false: it had none to send.
+func (s *Sim) sendData(p uint32, n *nicPort, prio uint8) bool {
+	r := &n.rings[prio]
+	qp := r.head
+	q := &s.senders[qp]
+	if r.head = q.next; r.head == 0 {
+		n.ready &^= 1 << prio
+	}
+	q.state = idle
+	if q.notBefore > s.now {
+		q.state = inHeap
+		pushPaced(&n.paced, pacedSender{q.notBefore, qp})
+		return false
+	}
+	i := s.pool.get()
+	pk := &s.pool.all[i]
+	if !q.req.Next(&s.rc, s.now, &pk.Packet) {
+		s.pool.put(i)
+		return false
+	}
+	pk.qp, pk.route, pk.hop = qp, 2*qp, 0
+	pk.kind, pk.prio, pk.flags = dataPacket, prio, 0
+	pk.attempt = q.attempt
+	pk.bytes = pk.Bytes + s.wire.Header
+	if pk.Op == roce.RCWriteFirst || pk.Op == roce.RCWriteOnly {
+		pk.bytes += s.wire.First
+		s.begun(q, pk.Index)
+	}
+	c := &s.nicCounters[n.card]
+	c.DataSent++
+	if pk.Flags&rc.Again != 0 {
+		c.Retransmitted++
+	}
+	if d := &s.cards[n.card]; d.pace != 0 {
+		d.fetched = max(d.fetched, s.now) + d.pace.Time(pk.Bytes)
+	}
+	size := pk.bytes + s.wire.Gap
+	s.sendNIC(p, n, i)
+	if !q.timerSet && s.rc.Timeout != 0 {
+		s.setTimer(qp)
+	}
+	q.nextAt = q.reaction.Sent(&s.dcqcn[q.rates], s.now, size)
+	if s.wire.WholeNanoseconds {
+		q.nextAt -= q.nextAt % units.Nanosecond
+	}
+	q.sentAt, q.size = s.now, size
+	if q.nextAt <= s.tx[p].busyUntil {
+		s.enroll(n, qp)
+	} else {
+		s.pace(n, qp, q)
+	}
+	return true
+}
+
+// pace makes a queue pair wait for its next time, or for the time at which its
+// rate grows, if that is earlier.
+func (s *Sim) pace(n *nicPort, qp uint32, q *sender) {
+	q.state = inHeap
+	pushPaced(&n.paced, pacedSender{min(q.nextAt, max(q.reaction.NextIncrease(), s.now+1)), qp})
+}
+
+// releasePaced moves the queue pairs whose time has come to their rings.
+func (s *Sim) releasePaced(n *nicPort) {
+	for len(n.paced) != 0 && n.paced[0].at <= s.now {
+		qp := popPaced(&n.paced)
+		q := &s.senders[qp]
+		if q.nextAt > s.now {
+			// The rate may have grown since: the packet sent last counts at
+			// the new one.
+			rate := q.reaction.Rate(&s.dcqcn[q.rates], s.now)
+			q.nextAt = min(q.nextAt, q.sentAt+rate.TransmitTime(units.Bytes(q.size)))
+			if q.nextAt > s.now {
+				s.pace(n, qp, q)
+				continue
+			}
+		}
+		s.enroll(n, qp)
+	}
+}
+
+// enroll puts a queue pair at the end of its ring.
+func (s *Sim) enroll(n *nicPort, qp uint32) {
+	q := &s.senders[qp]
+	q.state = inRing
+	q.next = 0
+	r := &n.rings[q.prio]
+	if r.head == 0 {
+		r.head = qp
+		n.ready |= 1 << q.prio
+	} else {
+		s.senders[r.tail].next = qp
+	}
+	r.tail = qp
+}

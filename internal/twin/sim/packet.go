@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"weir/rc"
+	"weir/units"
+)
+
+// A packet in the fabric. It takes one cache line; lists of packets are chains
+// of indexes, 0 ends a chain.
+type packet struct {
+	rc.Packet
+	qp uint32
+
+	// at is when it has come in at the far end of the link that it is on; of a
+	// response that waits in its NIC, when it may leave.
+	at units.Time
+
+	next    uint32
+	bytes   uint32 // of the frame, with FCS; of a pause, its quanta
+	route   uint32 // index into Sim.routes
+	attempt uint16 // rounds of retransmission of the queue pair before it
+	hop     uint8  // switches passed
+	kind    packetKind
+	prio    uint8
+	flags   packetFlags
+}
+
+type packetKind uint8
+
+const (
+	dataPacket packetKind = iota
+	ackPacket
+	cnpPacket
+	pausePacket
+)
+
+type packetFlags uint8
+
+const (
+	marked packetFlags = 1 << iota // congestion experienced
+)
+
+// A pool holds packets by index. Index 0 is no packet.
+type pool struct {
+	all  []packet
+	free uint32
+	used int
+}
+
+func newPool(n int) pool { return pool{all: make([]packet, 1, n+1)} }
+
+// get returns a packet whose fields are stale.
+func (p *pool) get() uint32 {
+	p.used++
+	if i := p.free; i != 0 {
+		p.free = p.all[i].next
+		return i
+	}
+	p.all = append(p.all, packet{})
+	return uint32(len(p.all) - 1)
+}
+
+func (p *pool) put(i uint32) {
+	p.used--
+	p.all[i].next = p.free
+	p.free = i
+}
+
+// A fifo is a chain of packets with both ends.
+type fifo struct{ head, tail uint32 }
+
+func (f *fifo) push(all []packet, i uint32) {
+	all[i].next = 0
+	if f.head == 0 {
+		f.head = i
+	} else {
+		all[f.tail].next = i
+	}
+	f.tail = i
+}
+
+func (f *fifo) pop(all []packet) uint32 {
+	i := f.head
+	f.head = all[i].next
+	return i
+}

@@ -1,0 +1,155 @@
+package sim
+
+import (
+	"weir/internal/cluster"
+	"weir/units"
+)
+
+// A txPort is the sending half of a port, of a switch or of a NIC. It takes
+// one cache line.
+type txPort struct {
+	busyUntil units.Time // end of the frame being sent, gap included
+	wakeAt    units.Time // when the port looks for something to send; Never: not planned
+	pace      units.Pace // of one byte
+	delay     units.Time // from the end of a frame here to its arrival: cable, and the pipeline behind it
+	ctlDelay  units.Time // the same for pause frames: cable, and reaction time
+	peer      uint32     // port at the other end
+	node      uint32
+	unit      uint32 // index into Sim.nics or Sim.switches
+	local     uint16 // number within the node
+	flags     portFlags
+}
+
+type portFlags uint16
+
+const (
+	isHost    portFlags = 1 << iota
+	isCabled            // has a link
+	isDown              // frames sent here are lost
+	isTapped            // frames sent here are shown to the tap
+	isLossy             // some frames sent here are lost at random
+	isUnusual = isDown | isTapped | isLossy
+)
+
+// lanes hold the frames that are on their way to a port, in order of arrival:
+// data, and pause frames, which do not pass the pipeline. Only the first frame
+// of a lane is in the event queue.
+type lanes struct {
+	data, control fifo
+}
+
+// rarePort is what most frames do not touch.
+type rarePort struct {
+	entity uint64 // hash of the port's name, which random draws at this port depend on
+	loss   uint32 // chance that a frame sent here is lost, of 2^32
+	lost   uint64 // frames lost on the link behind this port
+	id     cluster.PortID
+	rate   units.BitRate
+}
+
+// transmit puts packet i on the link at port p, which must be idle.
+func (s *Sim) transmit(p uint32, i uint32) {
+	t := &s.tx[p]
+	pk := &s.pool.all[i]
+	t.busyUntil = s.now + s.frameTime(t, pk.bytes)
+	s.hops++
+	if t.flags&isUnusual != 0 && !s.inspect(p, i) {
+		return
+	}
+	pk.at = t.busyUntil + t.delay
+	lane := &s.lanes[t.peer].data
+	if lane.head == 0 {
+		s.queue.push(pk.at, makeKey(s.tx[t.peer].node, kindArrive, t.peer))
+	}
+	lane.push(s.pool.all, i)
+}
+
+// frameTime returns how long a frame of so many bytes occupies a link.
+func (s *Sim) frameTime(t *txPort, bytes uint32) units.Time {
+	d := t.pace.Time(bytes + s.wire.Gap)
+	if s.wire.WholeNanoseconds {
+		d -= d % units.Nanosecond
+	}
+	return d
+}
+
+// inspect shows a frame to the tap and decides whether the link loses it: then
+// it frees the frame and reports false.
+func (s *Sim) inspect(p, i uint32) bool {
+	t := &s.tx[p]
+	if t.flags&isTapped != 0 {
+		s.show(p, i)
+	}
+	lost := t.flags&isDown != 0
+	if t.flags&isLossy != 0 && !lost {
+		lost = uint32(s.draw(s.rare[p].entity, &s.pool.all[i])>>32) < s.rare[p].loss
+	}
+	if lost {
+		s.rare[p].lost++
+		s.pool.put(i)
+	}
+	return !lost
+}
+
+// wakeAt makes port p look for something to send at a time, if it would not
+// do so before.
+func (s *Sim) wakeAt(p uint32, at units.Time) {
+	t := &s.tx[p]
+	if at < t.wakeAt {
+		t.wakeAt = at
+		s.queue.push(at, makeKey(t.node, kindWake, p))
+	}
+}
+
+// sendPause sends a pause frame from port p: quanta 0 resumes. It goes before
+// everything that waits, but not into a frame that is being sent.
+func (s *Sim) sendPause(p uint32, prio uint8, quanta uint16) {
+	t := &s.tx[p]
+	i := s.pool.get()
+	pk := &s.pool.all[i]
+	*pk = packet{kind: pausePacket, prio: prio, bytes: uint32(quanta)}
+	t.busyUntil = max(t.busyUntil, s.now) + s.frameTime(t, s.wire.PFC)
+	s.hops++
+	if t.flags&(isDown|isTapped) != 0 && !s.inspect(p, i) {
+		return
+	}
+	pk.at = t.busyUntil + t.ctlDelay
+	lane := &s.lanes[t.peer].control
+	if lane.head == 0 {
+		s.queue.push(pk.at, makeKey(s.tx[t.peer].node, kindControl, t.peer))
+	}
+	lane.push(s.pool.all, i)
+}
+
+// arrive is the event that the first frame of port p's data lane has come in.
+func (s *Sim) arrive(p uint32) {
+	all := s.pool.all
+	lane := &s.lanes[p].data
+	i := lane.pop(all)
+	if next := lane.head; next != 0 {
+		s.queue.push(all[next].at, makeKey(s.tx[p].node, kindArrive, p))
+	}
+	if s.tx[p].flags&isHost != 0 {
+		s.arriveNIC(p, i)
+	} else {
+		s.arriveSwitch(p, i)
+	}
+}
+
+// arriveControl is the event that the first frame of port p's control lane has
+// come in and takes effect.
+func (s *Sim) arriveControl(p uint32) {
+	all := s.pool.all
+	lane := &s.lanes[p].control
+	i := lane.pop(all)
+	if next := lane.head; next != 0 {
+		s.queue.push(all[next].at, makeKey(s.tx[p].node, kindControl, p))
+	}
+	prio, quanta := all[i].prio, uint16(all[i].bytes)
+	s.pool.put(i)
+	if s.tx[p].flags&isHost != 0 {
+		s.pauseNIC(p, prio, quanta)
+	} else {
+		s.pauseSwitch(p, prio, quanta)
+	}
+}
