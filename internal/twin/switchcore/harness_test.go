@@ -37,7 +37,6 @@ type sender struct {
 	paused bool
 	busy   bool
 	size   uint32 // 0: harness.frame
-	prio   uint8
 }
 
 type event struct {

@@ -137,8 +137,10 @@ func TestPortsThatIgnoreOrObeyAll(t *testing.T) {
 			s.Pause(0, port, prio, 100)
 		}
 	}
-	if !sends(s, 1, 1) || !sends(s, 1, 1) {
-		t.Error("a port without PFC obeyed pause")
+	for range 2 {
+		if !sends(s, 1, 1) {
+			t.Error("a port without PFC obeyed pause")
+		}
 	}
 	if sends(s, 1, 2) {
 		t.Error("a port that obeys global pause sent")
@@ -169,8 +171,9 @@ func TestXOFFRefreshXON(t *testing.T) {
 	if got := s.NextRefresh(0, 3); got != 500+half {
 		t.Errorf("refresh at %d, want %d", got, 500+half)
 	}
-	if s.Refresh(500+half-1, 0, 3) || !s.Refresh(500+half, 0, 3) || s.Refresh(500+half, 0, 3) {
-		t.Error("the refresh is not due exactly once")
+	early, due := s.Refresh(500+half-1, 0, 3), s.Refresh(500+half, 0, 3)
+	if again := s.Refresh(500+half, 0, 3); early || !due || again {
+		t.Errorf("refresh early %v, due %v, again %v", early, due, again)
 	}
 	if got := s.NextRefresh(0, 3); got != 500+2*half {
 		t.Errorf("next refresh at %d, want %d", got, 500+2*half)

@@ -75,6 +75,33 @@ func TestRoundRobinSavesNothingUp(t *testing.T) {
 	}
 }
 
+// Nor has a queue that was served in many rounds but left most of its share
+// unused.
+func TestRoundRobinForgetsWhenEmpty(t *testing.T) {
+	s := mustNew(t, small(2))
+	for _, p := range []uint8{3, 5} {
+		for range 100 {
+			s.Enqueue(0, &Entry{Bytes: 4000, In: 0, Out: 1, Priority: p})
+		}
+	}
+	var e Entry
+	var o Outcome
+	for i := range 20_000 {
+		if i%20 == 0 {
+			s.Enqueue(0, &Entry{Bytes: 64, In: 0, Out: 1, Priority: 4})
+		}
+		if s.Dequeue(0, 1, &e, &o); e.Priority != 4 {
+			s.Enqueue(0, &Entry{Bytes: 4000, In: 0, Out: 1, Priority: e.Priority})
+		}
+	}
+	sent := serve(t, s, map[uint8]uint32{3: 4000, 4: 64, 5: 4000}, 600_000)
+	for p, n := range sent {
+		if (p == 3 || p == 4 || p == 5) && math.Abs(float64(n)-200_000) > 2*largestQuantum {
+			t.Errorf("priority %d sent %d bytes of 600000, want a third", p, n)
+		}
+	}
+}
+
 func TestStrictPrioritiesComeFirst(t *testing.T) {
 	cfg := small(2)
 	cfg.Strict = 1<<6 | 1<<7 | 1<<1

@@ -92,6 +92,20 @@ func TestWatchdogCountsFromTheFirstWaitingPacket(t *testing.T) {
 	}
 }
 
+// Pauses that follow each other without a gap are one.
+func TestWatchdogSeesUnbrokenPauses(t *testing.T) {
+	cfg := guarded(qos.WatchdogDrop)
+	cfg.Watchdog.DetectAfter = 100 * units.Microsecond
+	s := mustNew(t, cfg)
+	enqueue(t, s, 0, Entry{Bytes: 1000, In: 0, Out: 1, Priority: 3})
+	for now := units.Time(0); now < 100*units.Microsecond; now += 5120 {
+		s.Pause(now, 1, 3, 1)
+	}
+	if _, d, _ := s.Watchdog(100*units.Microsecond, 1); d != 1<<3 {
+		t.Error("not detected")
+	}
+}
+
 // Pauses that let a packet through now and then are congestion, not a storm.
 func TestWatchdogSparesProgress(t *testing.T) {
 	s := mustNew(t, guarded(qos.WatchdogDrop))
