@@ -50,6 +50,9 @@ func TestRefused(t *testing.T) {
 		{"share", "qos: {ecn: {probability: 120%}}\n", `c.yaml:1:26: "120%" is not a share: a percentage between 0% and 100% or a number between 0 and 1`},
 		{"ECN max above the buffer", "host: {nic: {speed: 100Gbps}}\nswitch: {model: spectrum-2}\nqos:\n  ecn:\n    max: 50MiB\n", `c.yaml:5:10: found ECN max 50MiB above the buffer of spectrum-2: allowed at most 42MiB`},
 		{"ECN min above max", "qos:\n  ecn:\n    min: 200KB\n    max: 100KB\n", `c.yaml:3:10: found ECN min 200KB above max 100KB: allowed min up to max`},
+		{"headroom above the buffer", "host: {count: 2, nic: {count: 1, speed: 100Gbps}}\nswitch: {model: spectrum-1, headroom: 10MB}\n", `c.yaml:2:39: found headroom of together 40MB for the 4 ports of leaf-0: allowed less than the buffer of 16MiB: shorter cables, fewer lossless priorities or switch.headroom`},
+		// 2 x 2 ms at 100 Gb/s are 50 MB on each host's cable.
+		{"cables too long", "host: {count: 2, nic: {count: 1, speed: 100Gbps}}\nfabric:\n  host_link: {delay: 2ms}\nswitch: {model: spectrum-1}\n", `c.yaml:3:3: found headroom of together 100.041MB for the 4 ports of leaf-0: allowed less than the buffer of 16MiB: shorter cables, fewer lossless priorities or switch.headroom`},
 		{"port MTU", "qos: {mtu: 4096, port_mtu: 1500}\n", `c.yaml:1:28: found a port MTU of 1500 for an RDMA MTU of 4096: allowed at least 4156`},
 		{"MTU", "qos: {mtu: 1500}\n", `c.yaml:1:12: found mtu 1500: allowed 256, 512, 1024, 2048, 4096`},
 		{"7 leaves with 8 rails", "host: {count: 4}\nfabric:\n  topology: rail-optimised\n  leaves: 7\n", `c.yaml:4:11: found 7 leaves with 8 rails: allowed 8, one for each rail and pod`},

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"weir/dcqcn"
@@ -140,7 +141,45 @@ func (b *builder) buffers(in *qos.Intent) error {
 	in.Alpha = n.floatOr("alpha", alpha, from)
 	h := n.at("headroom").value()
 	in.Headroom = units.Bytes(h.i)
-	in.XONOffset = units.Bytes(n.intOr("xon_offset", int64(2*(in.MTU+62)), "computed: two frames"))
+	in.XONOffset = units.Bytes(n.intOr("xon_offset", int64(2*(in.MTU+frameOverhead)), "computed: two frames"))
+	return b.headroomFits(in)
+}
+
+// frameOverhead is what surrounds the payload of a RoCEv2 frame: Ethernet 14,
+// IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4 (validation target V01).
+const frameOverhead = 62
+
+// headroomFits checks that the headroom of all ports leaves something of each
+// switch's buffer to share. Where it is computed, the least that physics asks
+// for is taken: what is on the cable both ways and a frame begun at each end.
+func (b *builder) headroomFits(in *qos.Intent) error {
+	lossless := units.Bytes(bits.OnesCount8(in.LosslessMask()))
+	if !in.PFC || lossless == 0 {
+		return nil
+	}
+	for i := range b.c.Nodes {
+		n := &b.c.Nodes[i]
+		if n.Model == nil {
+			continue
+		}
+		var total units.Bytes
+		for _, p := range n.Ports {
+			each := in.Headroom
+			if l := b.c.Ports[p].Link; each == 0 && l != LinkID(None) {
+				link := &b.c.Links[l]
+				each = link.Rate.BytesIn(2*link.Delay) + 2*(in.MTU+frameOverhead)
+			}
+			total += lossless * each
+		}
+		if total >= n.Model.Buffer {
+			pos := b.root.at("fabric").where("host_link", "uplink", "core_link", "links")
+			if sw := b.root.at("switch"); sw.gave("headroom") || sw.gave("buffer") {
+				pos = sw.where("headroom", "buffer")
+			}
+			return pos.found(fmt.Sprintf("headroom of together %v for the %d ports of %s", total, len(n.Ports), n.Name),
+				fmt.Sprintf("less than the buffer of %v: shorter cables, fewer lossless priorities or switch.headroom", n.Model.Buffer))
+		}
+	}
 	return nil
 }
 
