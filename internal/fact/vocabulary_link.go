@@ -81,6 +81,7 @@ var linkKeys = [...]Key{
 	{"pcie.max_payload", "bytes", Uint, "payload size in use"},
 	{"pcie.max_read_request", "bytes", Uint, "read request size in use"},
 	{"pcie.numa_node", "", Uint, "NUMA node of the device"},
+	{"pcie.iommu_group", "", Uint, "IOMMU group of the device"},
 	{"pcie.error", "", Text, "error flag of the device status that is set"},
 
 	{"counters.per_queue", "", Uint, "counters of single queues that were passed over"},

@@ -44,7 +44,7 @@ type reader struct {
 func newReader(parsers []tool.Parser, p *prompts, report *Report, in Input) *reader {
 	r := &reader{
 		parsers: parsers, prompts: p, report: report, src: Source{Name: in.Name},
-		base:    tool.Context{Source: in.Name, Path: in.Path, Host: in.Host, Command: in.Command},
+		base:    tool.Context{Source: in.Name, Path: in.Path, Host: in.Host, Command: in.Command, Runs: map[string]int{}},
 		streams: map[string]*stream{},
 	}
 	report.begin()

@@ -109,7 +109,7 @@ func (s *stream) step() {
 		}
 	}
 	if score < tool.Sure && !decoration(l.Text) {
-		if p, ps := s.recognise(w, score); p != nil {
+		if p, ps := s.recognise(w, owner, score); p != nil {
 			owner, score = s.begin(p), ps
 		}
 	}
@@ -141,12 +141,14 @@ func (s *stream) claim(l *tool.Line) (*session, tool.Score) {
 }
 
 // recognise returns the parser whose output starts at the window's first line,
-// if its score is above the one to beat.
-func (s *stream) recognise(w *tool.Window, beat tool.Score) (*tool.Parser, tool.Score) {
+// if its score is above that of the open session which claims the line. That
+// session's own parser is not asked: it would start anew at each line that also
+// could be a first one.
+func (s *stream) recognise(w *tool.Window, owner *session, beat tool.Score) (*tool.Parser, tool.Score) {
 	var best *tool.Parser
 	for i := range s.r.parsers {
 		p := &s.r.parsers[i]
-		if p.Recognise == nil {
+		if p.Recognise == nil || owner != nil && owner.parser == p {
 			continue
 		}
 		if score := p.Recognise(w); score > beat {

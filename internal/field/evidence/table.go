@@ -3,7 +3,10 @@ package evidence
 import (
 	"slices"
 
+	"weir/internal/field/evidence/host"
+	"weir/internal/field/evidence/nccl"
 	"weir/internal/field/evidence/nic"
+	"weir/internal/field/evidence/tests"
 	"weir/internal/field/evidence/tool"
 )
 
@@ -11,6 +14,9 @@ import (
 // score, the earlier one gets it.
 func Parsers() []tool.Parser {
 	return slices.Concat(
+		nccl.Parsers(),
+		tests.Parsers(),
 		nic.Parsers(),
+		host.Parsers(),
 	)
 }

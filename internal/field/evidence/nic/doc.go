@@ -7,7 +7,9 @@ import "weir/internal/field/evidence/tool"
 // Parsers returns the table rows of this package.
 func Parsers() []tool.Parser {
 	return []tool.Parser{
-		mlnxQoS,
+		mlnxQoS, niccli, lldptool, dcbTool, nicctl,
 		ethtoolSettings, ethtoolStatistics, ethtoolModule, ethtoolPause, ethtoolDriver, ethtoolFEC,
+		rdmaTool, ibvDevinfo, ibstat, showGIDs, sysfs, mlxconfig,
+		cmaTOS, cmaMode, ipAddr, lldpctl,
 	}
 }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"strconv"
 	"strings"
 
 	"weir/internal/fact"
@@ -19,6 +20,20 @@ type Context struct {
 	// Command is the command line that printed the text, in words, from the
 	// caller or a prompt; nil unknown.
 	Command []string
+	// Runs counts the runs of tests in the source; nil: not counted.
+	Runs map[string]int
+}
+
+// Test returns the subject of a further run of a test program: its name, with
+// #2, #3 ... for runs after the first one in the source.
+func (c *Context) Test(program string) fact.Subject {
+	if c.Runs != nil {
+		c.Runs[program]++
+		if n := c.Runs[program]; n > 1 {
+			program += "#" + strconv.Itoa(n)
+		}
+	}
+	return fact.Subject{Kind: fact.Test, Host: c.Host, Name: program}
 }
 
 // Ran reports whether the command is known and is the named program, with or
