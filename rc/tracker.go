@@ -45,6 +45,22 @@ type Sighting struct {
 	BadOrder bool
 }
 
+// Sent is what a caller knows of the order in which packets left the sender,
+// from the IP identification where that counts up. It decides what otherwise
+// time must.
+type Sent uint8
+
+// SentUnknown: nothing is known. SentBefore: the packet left before the newest one
+// seen, so it was overtaken. SentAfter: it left after all packets seen, so it
+// was sent again if its PSN is older. SentTwin: it is a copy of a packet that
+// was seen, down to the identification.
+const (
+	SentUnknown Sent = iota
+	SentBefore
+	SentAfter
+	SentTwin
+)
+
 // Limits of a Tracker. They bound what is reordering or doubling by the network
 // and what is the sender's doing, where nothing else tells: a sender needs a
 // round trip or a timer for it.
@@ -108,6 +124,11 @@ func (t *Tracker) Outstanding() uint32 {
 // Request takes the next request packet, seen at the given time (of the
 // capture; any epoch), and classifies it.
 func (t *Tracker) Request(at units.Time, in *Packet) Sighting {
+	return t.RequestSent(at, in, SentUnknown)
+}
+
+// RequestSent is Request with what is known of the order of sending.
+func (t *Tracker) RequestSent(at units.Time, in *Packet, sent Sent) Sighting {
 	sh := shapeOf(in.Op)
 	if sh&request == 0 {
 		return Sighting{}
@@ -133,7 +154,7 @@ func (t *Tracker) Request(at units.Time, in *Packet) Sighting {
 		t.addHole(hole{t.Expected, psn, at})
 		t.forward(in, sh)
 	default:
-		s = t.behind(at, in, uint32(-d))
+		s = t.behind(at, in, uint32(-d), sent)
 	}
 	t.straying = false
 	t.remember(psn, at)
@@ -172,20 +193,29 @@ func (t *Tracker) stray(at units.Time, in *Packet, sh shape) Sighting {
 }
 
 // behind takes a packet that is not newer than what was seen.
-func (t *Tracker) behind(at units.Time, in *Packet, distance uint32) Sighting {
+func (t *Tracker) behind(at units.Time, in *Packet, distance uint32, sent Sent) Sighting {
 	psn := in.PSN & roce.PSNMask
 	s := Sighting{Class: Retransmission, Behind: distance}
 	filled, since := t.fill(psn, t.Span(in))
+	switch sent {
+	case SentBefore:
+		s.Class = OutOfOrder
+		return s
+	case SentTwin:
+		s.Class = Repeated
+		return s
+	}
 	s.Asked = t.asked && !psn.Less(t.nak)
+	guess := sent == SentUnknown
 	switch {
 	case t.inRound && !psn.Less(t.roundNext):
 	case t.maybeRound && psn == t.roundNext && !filled:
 		s.Round = true // it began with the packet before, which looked overtaken
 	case s.Asked:
 		s.Round = true
-	case filled && at-since <= overtaking:
+	case guess && filled && at-since <= overtaking:
 		s.Class = OutOfOrder
-	case !filled && t.justSeen(psn, at):
+	case guess && !filled && t.justSeen(psn, at):
 		s.Class = Repeated
 		return s
 	default:

@@ -259,3 +259,25 @@ func FuzzTracker(f *testing.F) {
 		}
 	})
 }
+
+// What the IP identification tells overrules what time suggests.
+func TestTrackerSent(t *testing.T) {
+	var tr rc.Tracker
+	see := func(at units.Time, psn roce.PSN, sent rc.Sent, want rc.Sighting) {
+		t.Helper()
+		if got := tr.RequestSent(at, &rc.Packet{Op: only, PSN: psn, Bytes: 8}, sent); got != want {
+			t.Errorf("PSN %d: %+v, want %+v", psn, got, want)
+		}
+	}
+	see(0, 10, rc.SentAfter, starting)
+	see(us, 12, rc.SentAfter, skipped(1))
+	see(20*ms, 11, rc.SentBefore, overtaken(2)) // late, and not sent again
+	see(20*ms, 14, rc.SentAfter, skipped(1))
+	see(20*ms+us, 13, rc.SentAfter, again(2, "round")) // soon, and sent again
+	see(20*ms+us, 14, rc.SentAfter, again(1))
+	see(20*ms+us, 15, rc.SentAfter, fresh)
+	see(30*ms, 15, rc.SentTwin, repeated(1)) // late, and doubled by the network
+	see(30*ms+ns, 15, rc.SentAfter, again(1, "round"))
+	see(40*ms, 14, rc.SentBefore, overtaken(2)) // its repeat came first
+	see(40*ms, 16, rc.SentBefore, fresh)
+}
