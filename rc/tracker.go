@@ -41,6 +41,8 @@ type Sighting struct {
 	// Asked: a NAK or RNR NAK asked for this packet or one before it; otherwise
 	// a retransmission stems from a timer.
 	Asked bool
+	// Fills: it closes a gap, wholly or in part, so its payload is new.
+	Fills bool
 	// BadOrder: opcode or length does not fit the message in progress.
 	BadOrder bool
 }
@@ -197,6 +199,7 @@ func (t *Tracker) behind(at units.Time, in *Packet, distance uint32, sent Sent) 
 	psn := in.PSN & roce.PSNMask
 	s := Sighting{Class: Retransmission, Behind: distance}
 	filled, since := t.fill(psn, t.Span(in))
+	s.Fills = filled
 	switch sent {
 	case SentBefore:
 		s.Class = OutOfOrder

@@ -45,7 +45,7 @@ var (
 
 func skipped(n uint32) rc.Sighting { return rc.Sighting{Class: rc.Skipped, Missing: n} }
 func overtaken(behind uint32) rc.Sighting {
-	return rc.Sighting{Class: rc.OutOfOrder, Behind: behind}
+	return rc.Sighting{Class: rc.OutOfOrder, Behind: behind, Fills: true}
 }
 func repeated(behind uint32) rc.Sighting {
 	return rc.Sighting{Class: rc.Repeated, Behind: behind}
@@ -55,6 +55,7 @@ func again(behind uint32, how ...string) rc.Sighting {
 	words := strings.Join(how, " ")
 	s.Round = strings.Contains(words, "round")
 	s.Asked = strings.Contains(words, "asked")
+	s.Fills = strings.Contains(words, "fills")
 	return s
 }
 
@@ -89,7 +90,7 @@ func TestTracker(t *testing.T) {
 			{ns, middle, 12, 1024, 0, skipped(1), 0},
 			{ns, middle, 13, 1024, 0, fresh, 0},
 			{us, ack, 11, 0, nak, rc.Sighting{}, 0},
-			{us, middle, 11, 1024, 0, again(3, "round asked"), 0},
+			{us, middle, 11, 1024, 0, again(3, "round asked fills"), 0},
 			{ns, middle, 12, 1024, 0, again(2), 0},
 			{ns, middle, 13, 1024, 0, again(1), 0},
 			{ns, last, 14, 1024, 0, fresh, 0},
@@ -134,7 +135,7 @@ func TestTracker(t *testing.T) {
 		{"late enough to be sent again", []sight{
 			{0, only, 10, 8, 0, starting, 0},
 			{ns, only, 12, 8, 0, skipped(1), 0},
-			{ms, only, 11, 8, 0, again(2, "round"), 0},
+			{ms, only, 11, 8, 0, again(2, "round fills"), 0},
 		}},
 		{"a round with a loss in it", []sight{
 			{0, only, 10, 8, 0, starting, 0},
@@ -273,11 +274,11 @@ func TestTrackerSent(t *testing.T) {
 	see(us, 12, rc.SentAfter, skipped(1))
 	see(20*ms, 11, rc.SentBefore, overtaken(2)) // late, and not sent again
 	see(20*ms, 14, rc.SentAfter, skipped(1))
-	see(20*ms+us, 13, rc.SentAfter, again(2, "round")) // soon, and sent again
+	see(20*ms+us, 13, rc.SentAfter, again(2, "round fills")) // soon, and sent again
 	see(20*ms+us, 14, rc.SentAfter, again(1))
 	see(20*ms+us, 15, rc.SentAfter, fresh)
 	see(30*ms, 15, rc.SentTwin, repeated(1)) // late, and doubled by the network
 	see(30*ms+ns, 15, rc.SentAfter, again(1, "round"))
-	see(40*ms, 14, rc.SentBefore, overtaken(2)) // its repeat came first
+	see(40*ms, 14, rc.SentBefore, rc.Sighting{Class: rc.OutOfOrder, Behind: 2}) // its repeat came first
 	see(40*ms, 16, rc.SentBefore, fresh)
 }
