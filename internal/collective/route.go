@@ -43,6 +43,70 @@ func (s *Schedule) AppendPeers(peers []int32, rank, lane int) []int32 {
 	return peers
 }
 
+// AppendSources appends to sources the ranks that a lane of rank receives
+// from, each once, in the order of their first slices, and returns the result.
+func (s *Schedule) AppendSources(sources []int32, rank, lane int) []int32 {
+	c := lane / s.perLane
+	half := lane - c*s.perLane
+	switch s.form {
+	case ringReduce, ringGather, ringScatter, ringBroadcast:
+		if s.form == ringBroadcast && rank == s.set.Root {
+			return sources
+		}
+		prev, _ := s.neighbours(s.position(rank, c), c)
+		return append(sources, prev)
+	case treeReduce:
+		up, down := s.treePeers(rank, c)
+		return appendTreeSources(sources, half, up, down)
+	case nvls:
+		if s.k == 1 {
+			return sources
+		}
+		up, down := s.headPeers(rank, c)
+		return appendTreeSources(sources, half, up, down)
+	case hierarchical:
+		node, local := rank/s.g, rank%s.g
+		if s.g > 1 {
+			sources = append(sources, int32(node*s.g+wrap(local-1, s.g)))
+		}
+		if s.k > 1 {
+			sources = append(sources, int32(wrap(node-1, s.k)*s.g+local))
+		}
+	case direct:
+		if half == 0 {
+			return sources
+		}
+		for round := c; round < s.n; round += s.comm.Channels {
+			if round > 0 {
+				sources = append(sources, int32(s.roundPeer(rank, round, -1)))
+			}
+		}
+	}
+	return sources
+}
+
+func appendTreeSources(sources []int32, half int, up int32, down [MaxPeers]int32) []int32 {
+	if half == 0 {
+		for _, d := range down {
+			if d != NoPeer {
+				sources = append(sources, d)
+			}
+		}
+	} else if up != NoPeer {
+		sources = append(sources, up)
+	}
+	return sources
+}
+
+// SlicesPerPeer returns how many slices each pair of ranks exchanges in
+// all_to_all; 0 for operations whose peers exchange more than one block.
+func (s *Schedule) SlicesPerPeer() int {
+	if s.form != direct {
+		return 0
+	}
+	return int((s.block + s.chunk - 1) / s.chunk)
+}
+
 func appendTree(peers []int32, half int, up int32, down [MaxPeers]int32) []int32 {
 	if half == 0 && up != NoPeer {
 		return append(peers, up)

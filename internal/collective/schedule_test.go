@@ -342,7 +342,8 @@ func TestRails(t *testing.T) {
 	}
 }
 
-// AppendPeers names exactly the ranks that steps send to.
+// AppendPeers and AppendSources name exactly the ranks that steps send to and
+// receive from.
 func TestAppendPeers(t *testing.T) {
 	for _, shape := range [][2]int{{1, 1}, {5, 1}, {6, 6}, {12, 4}, {15, 3}} {
 		c := Communicator{Ranks: shape[0], RanksPerNode: shape[1], Channels: 3, NICs: 2}
@@ -355,26 +356,30 @@ func TestAppendPeers(t *testing.T) {
 			}
 			for r := range s.Ranks() {
 				for lane := range s.Lanes() {
-					sent := map[int32]bool{}
+					sent, got := map[int32]bool{}, map[int32]bool{}
 					for i := 0; ; i++ {
 						st, ok := s.Step(r, lane, i)
 						if !ok {
 							break
 						}
-						for _, p := range st.Send {
-							if p != NoPeer {
-								sent[p] = true
+						for k := range MaxPeers {
+							sent[st.Send[k]], got[st.Recv[k]] = true, true
+						}
+					}
+					delete(sent, NoPeer)
+					delete(got, NoPeer)
+					for what, test := range map[string]struct {
+						named []int32
+						used  map[int32]bool
+					}{"peers": {s.AppendPeers(nil, r, lane), sent}, "sources": {s.AppendSources(nil, r, lane), got}} {
+						for _, p := range test.named {
+							if !test.used[p] {
+								t.Errorf("%v %s %s rank %d lane %d: %d is among the %s for nothing", shape, set.Op, set.Algorithm, r, lane, p, what)
 							}
 						}
-					}
-					peers := s.AppendPeers(nil, r, lane)
-					for _, p := range peers {
-						if !sent[p] {
-							t.Errorf("%v %s %s rank %d lane %d: %d is named but gets nothing", shape, set.Op, set.Algorithm, r, lane, p)
+						if len(test.named) != len(test.used) {
+							t.Errorf("%v %s %s rank %d lane %d: %s %v, used %v", shape, set.Op, set.Algorithm, r, lane, what, test.named, test.used)
 						}
-					}
-					if len(peers) != len(sent) {
-						t.Errorf("%v %s %s rank %d lane %d: peers %v, sent to %v", shape, set.Op, set.Algorithm, r, lane, peers, sent)
 					}
 				}
 			}

@@ -201,11 +201,8 @@ func transfers(p *plan.Plan, choice nccl.Choice, bytes units.Bytes, ideal bool) 
 	add("NIC", ByNIC, perNIC, line*PayloadShare(p.Cluster)*share, fmt.Sprintf("%s x %.3f payload x %.3f", p.NICRate, PayloadShare(p.Cluster), share))
 	add("PCIe", ByPCIe, perNIC, float64(p.PCIeRate)/8e9, p.PCIeRate.String()+" usable of the NIC's slot")
 	if choice.Algorithm == collective.NVLS || choice.Algorithm == collective.NVLSTree {
-		data := float64(bytes) * BusFactor(p.Job.Op, p.PerNode)
-		if p.Job.Op == collective.AllReduce {
-			data = float64(bytes) * BusFactor(p.Job.Op, 8) // the measured rate is that of eight
-		}
-		add("NVLS", ByLocal, data, float64(p.NVLSRate)/8e9, "of the NVLink switch")
+		// The measured rate is the bus bandwidth of eight GPUs.
+		add("NVLS", ByLocal, float64(bytes)*BusFactor(collective.AllReduce, 8), float64(p.NVLSRate)/8e9, "of the NVLink switch")
 		return all
 	}
 	add("NVLink", ByLocal, localBytes(p, choice, float64(bytes))*flags, float64(p.LocalRate)/8e9, p.LocalRate.String()+" usable for each GPU")
