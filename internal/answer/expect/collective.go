@@ -71,7 +71,7 @@ func With(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) Collective {
 		e.IdealLimit, e.Limit = ByLibrary, ByLatency
 		return e
 	}
-	ideal, limit := longest(transfers(p, choice, bytes, true))
+	ideal, limit := bottleneck(choice, transfers(p, choice, bytes, true))
 	e.IdealLimit = limit
 	e.IdealBusBW = busBW(p, bytes, ideal)
 
@@ -83,7 +83,7 @@ func With(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) Collective {
 	if t, ok := libraryTransfer(p, choice, bytes); ok {
 		all = append(all, t)
 	}
-	transfer, limit := longest(all)
+	transfer, limit := bottleneck(choice, all)
 	for _, r := range all {
 		e.Transfers = append(e.Transfers, r.Term)
 	}
@@ -108,6 +108,21 @@ func busBW(p *plan.Plan, bytes units.Bytes, us float64) float64 {
 type resource struct {
 	Term
 	limit Limit
+}
+
+// bottleneck returns the time that the data take, and what takes most of it.
+// The phases of Hierarchical follow one another; all else overlaps.
+func bottleneck(choice nccl.Choice, all []resource) (float64, Limit) {
+	us, limit := longest(all)
+	if choice.Algorithm == collective.Hierarchical {
+		us = 0
+		for _, r := range all {
+			if r.limit != ByPCIe {
+				us += r.US
+			}
+		}
+	}
+	return us, limit
 }
 
 // longest returns the time of the bottleneck and its name. NCCL's figures for

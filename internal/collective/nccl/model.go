@@ -114,6 +114,25 @@ func (s *System) Bandwidth(op collective.Op, a collective.Algorithm, p collectiv
 	return bus * float64(s.Ranks) / float64(steps)
 }
 
+// BusCap returns the bus bandwidth in GB/s that GPUs reach with an algorithm
+// and a protocol whatever the links, by the library's tables; 0: no figure.
+func (s *System) BusCap(a collective.Algorithm, p collective.Protocol) float64 {
+	rings := float64(s.Rings)
+	switch {
+	case p == collective.LL && a <= collective.Tree:
+		return s.llCap()
+	case a == collective.Ring && p == collective.LL128:
+		return rings * ringLL128Max[s.Arch][s.scale()]
+	case a == collective.Tree && p == collective.LL128:
+		return rings * treeLL128Max[s.Arch][s.scale()]
+	case a == collective.Tree:
+		return rings * treeMax[s.Arch][s.scale()]
+	case a == collective.NVLSTree:
+		return rings * nvlsTreeMax[s.Arch][s.scale()]
+	}
+	return 0
+}
+
 func (s *System) nvlsBandwidth(op collective.Op, a collective.Algorithm) float64 {
 	rings := float64(s.Rings)
 	intra := s.NVLSGBs * nvlsEfficiency[s.Arch] * (rings - 1) / rings

@@ -6,6 +6,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 
 	"weir/internal/cluster"
 	"weir/internal/collective"
@@ -23,7 +24,8 @@ type Plan struct {
 	NICs                  [][]cluster.NICRef // by node (in rank order) and number, those that the job uses
 	NICRate               units.BitRate      // of the slowest NIC of the job: wire rate of its ports
 	PCIeRate              units.BitRate      // usable rate of the slowest NIC's slot; 0: no limit known
-	LocalRate             units.BitRate      // per GPU and direction inside the node: NVLink, or PCIe where there is none
+	LocalRate             units.BitRate      // what rings reach inside the node, per GPU and direction: by NVLink, or by PCIe where there is none
+	LinkRate              units.BitRate      // what these links carry
 	NVLSRate              units.BitRate      // bus bandwidth of an all_reduce by NVLS inside the node; 0: none
 
 	protocol *collective.Protocol
@@ -43,6 +45,12 @@ const (
 	// channels of 20 GB/s on H100, of 450 GB/s.
 	nvlsSearchShare = 0.71
 )
+
+// linkShare is the share of NVLink's nominal rate that its links carry. The
+// catalogue's share is what a ring reaches inside one node, where the GPUs' own
+// work is the limit: 367.6 of 450 GB/s on H200 (V54). Between nodes, rings reach
+// 384 GB/s (V45, V48), all of which crosses NVLink as well.
+const linkShare = 0.9
 
 // Rings that the search finds inside one node with an NVLink switch, and with
 // PCIe alone; doubled, they make the 24 and 2 channels that NCCL logs there.
@@ -148,10 +156,20 @@ func (p *Plan) findRates() {
 			lower(&p.NICRate, p.rate(ref))
 			lower(&p.PCIeRate, host.NICs[ref.NIC].PCIe)
 		}
-		local := host.NVLink
-		if local == 0 && host.GPU != nil {
-			local = host.GPU.PCIe
+		local, link := host.NVLink, host.NVLink
+		if gpu := host.GPU; gpu != nil {
+			// Unless the file gives a rate of its own.
+			if reach := float64(gpu.NVLink) * gpu.NVLinkEfficiency; math.Abs(float64(local)-reach) < float64(units.Gbps) {
+				link = max(link, units.BitRate(linkShare*float64(gpu.NVLink)))
+			}
+			if local == 0 {
+				local, link = gpu.PCIe, gpu.PCIe
+			}
 		}
+		if p.Nodes > 1 {
+			local = link
+		}
+		lower(&p.LinkRate, link)
 		lower(&p.LocalRate, local)
 		if host.NVLink == 0 || host.GPU == nil || !host.GPU.NVLS {
 			nvls = false
