@@ -18,8 +18,8 @@ import (
 func slots(p *rc.Params, bytes uint32, n, there, back int, drop func(i int) bool) (completed, idle int) {
 	var req rc.Requester
 	var rsp rc.Responder
-	req.Reset(p, 0, make([]rc.Message, 64), nil)
-	rsp.Reset(p, 0, nil, nil)
+	req.Reset(p, 0, make([]rc.Message, 256), make([]uint64, 64))
+	rsp.Reset(p, 0, nil, make([]uint64, 128))
 	data, answers := make([]rc.Packet, there+1), make([]rc.Packet, back+1)
 	sent, answered := make([]bool, there+1), make([]bool, back+1)
 	for i := range n {
@@ -45,7 +45,7 @@ func slots(p *rc.Params, bytes uint32, n, there, back int, drop func(i int) bool
 			sent[arriving] = false
 			out := (i + back) % (back + 1)
 			pkt := &data[arriving]
-			if v := rsp.Check(pkt); v == rc.InOrder {
+			if v := rsp.Check(pkt); v == rc.InOrder || v == rc.Ahead {
 				answered[out] = rsp.Commit(p, pkt, &answers[out])
 			} else {
 				answered[out] = rsp.Refuse(p, now, v, pkt, &answers[out])
@@ -91,6 +91,23 @@ func TestGoBackNGoodput(t *testing.T) {
 		completed, _ := slots(&p, packets*1024, n, c.w/2, c.w-c.w/2, func(int) bool { return rnd.Float64() < c.p })
 		if got := float64(completed) * packets / n; !within(got, c.want, 0.03) {
 			t.Errorf("%s, loss %v: goodput %.4f, want %v", c.name, c.p, got, c.want)
+		}
+	}
+}
+
+// TestSelectiveRepeatGoodput: a loss costs its own slot and nothing more, so the
+// goodput is 1-p, whatever the round trip.
+func TestSelectiveRepeatGoodput(t *testing.T) {
+	for _, c := range []struct {
+		w       int
+		p, want float64
+	}{{113, 1e-3, 0.999}, {452, 1e-3, 0.999}, {113, 1e-2, 0.99}, {452, 1e-2, 0.99}} {
+		const n, packets = 500_000, 16
+		p := rc.Params{MTU: 1024, AckEvery: 1, Recovery: rc.SelectiveRepeat}
+		rnd := rand.New(rand.NewPCG(uint64(c.w), math.Float64bits(c.p)))
+		completed, _ := slots(&p, packets*1024, n, c.w/2, c.w-c.w/2, func(int) bool { return rnd.Float64() < c.p })
+		if got := float64(completed) * packets / n; !within(got, c.want, 0.02) {
+			t.Errorf("round trip %d, loss %v: goodput %.4f, want %v", c.w, c.p, got, c.want)
 		}
 	}
 }

@@ -62,7 +62,8 @@ func (r *Requester) selective(p *Params, now units.Time, in *Packet) (e Event, c
 	}
 	idle := r.repair.next == r.repair.to
 	if r.una.Less(r.repair.next) && !lost.Less(r.repair.mark) {
-		// una was repeated, and what was sent after that is here: lost again
+		// una was repeated, and what was sent after that is here: lost again.
+		// What is missing behind it goes once more with it, under way or not.
 		r.repair.next, r.repair.at = r.una, r.head
 	}
 	if r.repair.to.Less(lost) {
