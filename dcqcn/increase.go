@@ -7,7 +7,7 @@ func (r *Reaction) raise(p *Params, now units.Time) {
 	n := uint64((now-r.raiseAt)/p.TimeReset) + 1
 	r.raiseAt += units.Time(n) * p.TimeReset
 	for n > 0 {
-		if r.rate == p.LineRate && r.target == p.LineRate {
+		if r.atLine(p) {
 			r.timeStage = uint32(min(uint64(r.timeStage)+n, 1<<31))
 			return
 		}
@@ -32,7 +32,7 @@ func (r *Reaction) count(p *Params, n uint32) {
 	}
 	for r.bytes >= p.ByteReset {
 		r.bytes -= p.ByteReset
-		if r.rate == p.LineRate && r.target == p.LineRate {
+		if r.atLine(p) {
 			r.bytes %= p.ByteReset
 			break
 		}

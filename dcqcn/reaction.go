@@ -70,14 +70,40 @@ func (r *Reaction) CNP(p *Params, now units.Time) {
 }
 
 // Sent tells that a packet of the given size went out at now, and returns when
-// the next one may go: a packet's time at the current rate later. Sizes are
-// whatever the line rate counts.
+// the next one may go, unless CNPs come: when the rate has made up for the bytes,
+// with the changes of the rate that are due until then. (With the NS3 variant the
+// rate of now counts alone, as in those models.) Sizes are whatever the line rate
+// counts.
 func (r *Reaction) Sent(p *Params, now units.Time, bytes uint32) (next units.Time) {
+	next = now + r.pace.Time(bytes)
+	if next < r.wake {
+		return next
+	}
+	return r.sent(p, now, bytes)
+}
+
+func (r *Reaction) sent(p *Params, now units.Time, bytes uint32) units.Time {
 	if now >= r.wake {
 		r.catchUp(p, now)
 		r.count(p, bytes)
 	}
-	return now + r.pace.Time(bytes)
+	next := now + r.pace.Time(bytes)
+	if p.Variant == NS3 || min(r.cutAt, r.raiseAt) >= next || r.atLine(p) {
+		return next
+	}
+	ahead := *r
+	const most = 64 // changes that are foreseen; by then even the slowest setting has sent a packet
+	for range most {
+		change := min(ahead.cutAt, ahead.raiseAt)
+		if change >= next {
+			break
+		}
+		bytes -= min(bytes, uint32(ahead.rate.BytesIn(change-now)))
+		now = change
+		ahead.catchUp(p, now)
+		next = now + ahead.pace.Time(bytes)
+	}
+	return next
 }
 
 // Rate returns the rate at now.
@@ -159,11 +185,14 @@ func (r *Reaction) cut(p *Params, at units.Time) {
 	}
 }
 
+// atLine reports whether increases have nothing left to do.
+func (r *Reaction) atLine(p *Params) bool { return r.rate == p.LineRate && r.target == p.LineRate }
+
 // settle brings what is derived from rate and times up to date.
 func (r *Reaction) settle(p *Params) {
 	r.pace = r.rate.Pace()
 	r.wake = r.cutAt
-	if r.rate == p.LineRate && r.target == p.LineRate {
+	if r.atLine(p) {
 		return // increases change nothing any more; a cut catches up with their count
 	}
 	r.wake = min(r.wake, r.raiseAt)

@@ -248,3 +248,33 @@ func BenchmarkCNP(b *testing.B) {
 		now += 50 * us
 	}
 }
+
+// TestPacingAcrossIncreases: a packet sent at a very low rate does not hold the
+// next one back for its whole time when the rate grows meanwhile. At 1 Mb/s with
+// the target at 100 Gb/s, a packet of 4000 bytes (32 ms at that rate) is followed
+// by the next soon after the first increase, to 50 Gb/s.
+func TestPacingAcrossIncreases(t *testing.T) {
+	for _, c := range []struct {
+		variant dcqcn.Variant
+		want    units.Time
+	}{
+		// 300 us at 1 Mb/s pass 37 bytes (rounded down); 3963 bytes at 50.0005 Gb/s
+		// take 634.07 ns
+		{dcqcn.Adapter, 300*us + 634_074},
+		{dcqcn.NS3, 32 * units.Millisecond},
+	} {
+		p := dcqcn.AdapterDefaults(100 * units.Gbps)
+		p.Variant = c.variant
+		p.InitialAlpha, p.G, p.MinDecFac = 1024, 1023, 0
+		var r dcqcn.Reaction
+		r.Reset(&p)
+		now := units.Time(0)
+		for r.Rate(&p, now) > p.MinRate {
+			r.CNP(&p, now)
+			now += 4 * us
+		}
+		if got := r.Sent(&p, now, 4000) - now; got < c.want-10 || got > c.want+10 {
+			t.Errorf("variant %d: next packet after %v, want %v", c.variant, got, c.want)
+		}
+	}
+}
