@@ -79,4 +79,13 @@ var testKeys = [...]Key{
 	{"nccl_tests.rank_host.{rank}", "", Text, "host of a rank"},
 	{"nccl_tests.rank_gpu.{rank}", "", Text, "model of a rank's GPU"},
 	{"nccl_tests.error", "", Text, "failure line of the test"},
+
+	{"flow.dscp", "", Uint, "DSCP of a generated flow"},
+	{"flow.messages_failed", "", Uint, "RDMA messages that failed"},
+	{"flow.frames_lost", "", Uint, "frames sent and not received"},
+	{"flow.frames_sent", "", Uint, ""},
+	{"flow.frames_received", "", Uint, ""},
+	{"flow.loss", "percent", Float, "share of frames lost"},
+	{"flow.port_sent", "", Text, "port that sends the flow"},
+	{"flow.port_received", "", Text, "port that receives it"},
 }

@@ -25,9 +25,10 @@ var (
 	// "12: " of srun --label.
 	numberTag = regexp.MustCompile(`^ {0,6}(\d{1,6}):(?: |$)`)
 	// "gpu01: " of pdsh and parallel shells.
-	hostTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]{1,62}): `)
+	hostTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9.-]{1,62}): `)
 	// Lines of NCCL whose head was cut start with the device.
-	ncclCut = regexp.MustCompile(`^\[\d+\] (?:NCCL |\S+\.(?:cc|c|cpp|h|cu):\d+ NCCL )`)
+	ncclCut   = regexp.MustCompile(`^\[\d+\] (?:NCCL |\S+\.(?:cc|c|cpp|h|cu):\d+ NCCL )`)
+	ncclLevel = regexp.MustCompile(`\bNCCL (?:INFO|WARN) `)
 	// "2: eth0    inet 10.0.0.1/24": the index of ip -o.
 	ipIndex = regexp.MustCompile(`^\S+\s+(?:inet6?|link/\S+) |^\S+: <[A-Z]`)
 	// Names that are interfaces or devices, not hosts.
@@ -118,7 +119,7 @@ func labelled(lines []rawLine, mode labelMode) bool {
 		}
 		hits++
 		names[name]++
-		nccl = nccl || strings.Contains(rest, " NCCL ")
+		nccl = nccl || ncclLevel.MatchString(rest)
 	}
 	switch {
 	case hits == 0 || hits*10 < text*8:

@@ -30,6 +30,7 @@ type stream struct {
 	pending []tool.Line
 
 	goesOn    bool             // the command line goes on in the next line
+	commandAt tool.Line        // its first line
 	json      *strings.Builder // a document being gathered, nil if none
 	jsonLines []tool.Line
 	jsonDepth jsonDepth
@@ -211,6 +212,7 @@ func (s *stream) startCommand(c command, l *tool.Line) {
 	s.idle = 0
 	s.r.taken++
 	s.goesOn = strings.HasSuffix(strings.TrimSpace(l.Text), "\\")
+	s.commandAt = *l
 	if s.goesOn {
 		ctx.Command = ctx.Command[:len(ctx.Command)-1]
 		return
@@ -229,7 +231,7 @@ func (s *stream) continued(l *tool.Line) bool {
 	s.goesOn = s.goesOn && len(s.ctx.Command) < maxWords
 	s.r.taken++
 	if !s.goesOn {
-		s.r.commandLine(s.ctx, l)
+		s.r.commandLine(s.ctx, &s.commandAt)
 	}
 	return true
 }

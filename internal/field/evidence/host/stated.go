@@ -66,7 +66,7 @@ func readStated(taken []tool.Line, out *tool.Out, ctx *tool.Context) {
 		}
 	}
 	var doc yaml.MapSlice
-	if err := yaml.Unmarshal([]byte(text.String()), &doc); err != nil {
+	if err := yaml.UnmarshalWithOptions([]byte(text.String()), &doc, yaml.UseOrderedMap()); err != nil {
 		for i := range taken {
 			out.NotUnderstood(&taken[i])
 		}

@@ -129,9 +129,10 @@ func (r *record) verbs(t string) {
 	number := ""
 	if e := errnoText.FindStringSubmatch(text); e != nil {
 		number, text = e[1], e[2]
-	} else if e := errnoTail.FindStringSubmatchIndex(m[2]); e != nil {
-		number = strings.Trim(m[2][e[0]:e[1]], "[]()errno ")
-		text = strings.TrimSpace(strings.TrimRight(m[2][:e[0]], "[( "))
+	} else if e := errnoTail.FindStringSubmatch(m[2]); e != nil {
+		number = e[1] + e[2]
+		text, _, _ = strings.Cut(m[2], e[0])
+		text = strings.TrimSpace(text)
 	}
 	if number == "" {
 		if n, ok := errnos[text]; ok {

@@ -6,5 +6,5 @@ import "weir/internal/field/evidence/tool"
 
 // Parsers returns the table rows of this package.
 func Parsers() []tool.Parser {
-	return []tool.Parser{perftest, ncclTests}
+	return []tool.Parser{perftest, ncclTests, flows}
 }
