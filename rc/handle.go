@@ -72,7 +72,7 @@ func (r *Requester) advance(p *Params, now units.Time, psn roce.PSN) (e Event, c
 		m := r.message(r.head)
 		if m.shape&asks != 0 {
 			r.moved(p, now, old)
-			return r.implied(p, now), completed
+			return r.implied(p), completed
 		}
 		end := m.First.Add(int32(m.Packets))
 		if psn.Less(end) {
@@ -114,20 +114,20 @@ func (r *Requester) moved(p *Params, now units.Time, old roce.PSN) {
 
 // implied answers the discovery that the READ or atomic at una was passed over,
 // once until something moves.
-func (r *Requester) implied(p *Params, now units.Time) Event {
+func (r *Requester) implied(p *Params) Event {
 	if r.flags&askedAgain != 0 || r.flags&waiting != 0 {
 		return Nothing
 	}
 	r.flags |= askedAgain
-	r.goBack(p, now)
+	r.goBack(p)
 	return ImpliedError
 }
 
 // goBack returns to the oldest unacknowledged packet, or to the first of its
 // message.
-func (r *Requester) goBack(p *Params, now units.Time) {
+func (r *Requester) goBack(p *Params) {
 	if r.sacked != nil {
-		r.repairAll(p, now)
+		r.repairAll()
 		return
 	}
 	if p.Recovery == GoBack0 && r.head != r.tail {
@@ -173,12 +173,12 @@ func (r *Requester) refused(p *Params, now units.Time, in *Packet) (Event, uint3
 			}
 			r.rnrTries++
 		}
-		r.goBack(p, now)
+		r.goBack(p)
 		r.flags |= waiting
 		r.deadline = now + units.Time(roce.RNRTime(uint8(in.Syndrome)))*units.Nanosecond
 		return ReceiverNotReady, completed
 	case in.Syndrome == roce.SyndromeNAKSequenceError:
-		r.goBack(p, now)
+		r.goBack(p)
 		return SequenceError, completed
 	case in.Syndrome == roce.SyndromeNAKInvalidRequest:
 		return r.fail(InvalidRequest), completed

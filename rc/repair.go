@@ -98,7 +98,7 @@ func (r *Requester) repairTo(old roce.PSN) {
 }
 
 // repairAll sends again everything in flight that is not known to have arrived.
-func (r *Requester) repairAll(p *Params, now units.Time) {
+func (r *Requester) repairAll() {
 	r.repair.next, r.repair.to, r.repair.at = r.una, r.high, r.head
 	r.settle()
 	r.deadline = units.Never

@@ -9,7 +9,7 @@ import (
 // posts messages, takes packets from Next whenever its scheduler allows, feeds
 // Handle with the responses, and calls Expire when Deadline has passed.
 //
-// It takes 128 bytes, without the caller's ring and bitmap.
+// It takes 112 bytes, without the caller's ring and bitmap.
 type Requester struct {
 	una  roce.PSN // oldest PSN that is not acknowledged
 	cur  roce.PSN // next PSN to send
@@ -323,7 +323,7 @@ func (r *Requester) Expire(p *Params, now units.Time) Event {
 	}
 	r.retries++
 	r.flags &^= askedAgain
-	r.goBack(p, now)
+	r.goBack(p)
 	return TimedOut
 }
 

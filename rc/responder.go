@@ -14,7 +14,7 @@ import (
 // pace it: an acknowledgement that would overtake a READ response waits inside
 // the responder, so its place in the order is kept.
 //
-// It takes 120 bytes, without the caller's bitmap and replies.
+// It takes 96 bytes, without the caller's bitmap and replies.
 type Responder struct {
 	Sequence
 
