@@ -14,7 +14,6 @@ import (
 type progress struct {
 	all     *mpb.Progress
 	bar     *mpb.Bar
-	total   uint64 // packet-hops predicted; 0: unknown
 	text    string
 	started time.Time
 	now     func() time.Time

@@ -1,7 +1,8 @@
 package validation
 
+import "slices"
+
 // Targets returns all targets in the order of the table.
 func Targets() []Target {
-	var all []Target
-	return all
+	return slices.Concat(peerTargets())
 }
