@@ -1,0 +1,117 @@
+package validation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// A closed form is held by a test beside the code that computes it: the test
+// has the literals and their tolerance, and the row says whether it passes.
+type testRow struct {
+	what, expected, tolerance string
+	pkg, test                 string
+}
+
+func byTest(rows ...testRow) func(context.Context) ([]Row, error) {
+	return func(ctx context.Context) ([]Row, error) {
+		var out []Row
+		for _, r := range rows {
+			row, err := runTest(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, row)
+		}
+		return out, nil
+	}
+}
+
+// runTest runs one test of the repository, from its root or a folder below.
+func runTest(ctx context.Context, r testRow) (Row, error) {
+	row := Row{Case: r.what, Expected: r.expected, Tolerance: r.tolerance, Measured: fmt.Sprintf("`%s.%s` passes", r.pkg, r.test)}
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^"+r.test+"$", "weir/"+r.pkg)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil && strings.Contains(string(out), "--- PASS: "+r.test):
+	case err == nil:
+		return Row{}, fmt.Errorf("%s has no test %s", r.pkg, r.test)
+	case errors.As(err, &exit) && strings.Contains(string(out), "--- FAIL: "+r.test):
+		row.Status, row.Measured = Missed, fmt.Sprintf("`%s.%s` fails", r.pkg, r.test)
+	default:
+		return Row{}, fmt.Errorf("go test %s: %w: %s", r.pkg, err, out)
+	}
+	return row, nil
+}
+
+func closedForms() []Target {
+	const (
+		guo    = "Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016"
+		zhu    = "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015"
+		stable = "Zhu et al., ECN or Delay, CoNEXT 2016 (jitupadhye-zz/rdma)"
+		nccl   = "NVIDIA/nccl src/graph/tuning.cc (commit 5067397)"
+	)
+	return []Target{
+		{ID: "V01", Title: "Payload efficiency", Source: "header sizes: 62 B around the payload, 20 B of preamble and gap", Run: byTest(
+			testRow{"MTU 256 to 4096, TCP 1500 and 9000", "0.757 0.862 0.926 0.962 0.980; 0.941 0.990", "±0.1 %", "internal/answer/expect", "TestPayloadShare"})},
+		{ID: "V02", Title: "Go-back-N goodput under random loss (connection alone)", Source: "(1-p)/(1-p+pW)", Run: byTest(
+			testRow{"requester against responder, W = 45, 30, 113, p to 1e-2", "table of V02", "±3 %", "rc", "TestGoBackNGoodput"})},
+		{ID: "V04", Title: "Go-back-0 livelock", Source: guo + ", section 4.1; M p (1-p)^M / (1-(1-p)^M)", Run: byTest(
+			testRow{"every 256th packet lost, 4 MB messages", "goodput 0", "exact", "rc", "TestGoBack0Livelock"},
+			testRow{"random loss 1/256, M = 64 to 4096", "0.88, 0.074, 1.7e-6", "±2 %", "rc", "TestGoBack0Goodput"})},
+		{ID: "V05", Title: "Timer ladder", Source: "4.096 us x 2^t (InfiniBand Architecture Specification 9.7.6.1.3)", Run: byTest(
+			testRow{"t = 14, 18, 20, 22", "67.1 ms, 1.074 s, 4.295 s, 17.18 s", "exact", "rc", "TestTimeout"})},
+		{ID: "V08", Title: "Reaction point with vendor defaults", Source: "defaults of the adapter's firmware parameters", Run: byTest(
+			testRow{"one CNP at 100 Gb/s", "50 at 4 us, 75 ... 99.2 every 300 us", "±0.1 %", "dcqcn", "TestAdapterTrace"},
+			testRow{"random CNP times against a tick-by-tick reference", "equal", "exact", "dcqcn", "TestAgainstNaive"})},
+		{ID: "V09", Title: "Reaction point of the paper", Source: zhu + ", section 3", Run: byTest(
+			testRow{"six CNPs, then recovery", "20 ... 0.625; 30, 35, 37.5, 38.75, 39.375 Gb/s", "exact", "dcqcn", "TestPaperTrace"},
+			testRow{"CNP spacing", "166 frames of 1500 B between CNPs at 40G", "exact", "dcqcn", "TestCNPSpacing"})},
+		{ID: "V10", Title: "Fixed point of DCQCN (solver)", Source: stable + ", theorem 1", Run: byTest(
+			testRow{"40G, N = 2 to 12; 100G, N = 2 to 32", "table of V10", "±0.1 %", "dcqcn/fluid", "TestFixedPoint"})},
+		{ID: "V11", Title: "Beyond the ramp the queue pins at Kmax (solver)", Source: stable, Run: byTest(
+			testRow{"N = 16, 32, 64", "p above Pmax", "exact", "dcqcn/fluid", "TestPinned"})},
+		{ID: "V12", Title: "Phase margin", Source: stable + ", fluidmodel/dcqcn", Run: byTest(
+			testRow{"N = 2, 10, 20, 40 at 0 to 50 us", "table of V12", "±0.1 degrees", "dcqcn/fluid", "TestPhaseMargin"})},
+		{ID: "V16", Title: "Threshold rules", Source: zhu + ", section 4", Run: byTest(
+			testRow{"32 x 40G, 12 MB", "24.47 KB, 0.765 KB, 21.75 KB", "exact", "internal/qos", "TestThresholdRules"},
+			testRow{"below the dynamic bound the switch marks before it pauses", "always; one packet above: not", "must hold", "internal/twin/switchcore", "TestMarkingBoundComesBeforePause"})},
+		{ID: "V24", Title: "Pause arithmetic", Source: "IEEE 802.3 annex 31B, 802.1Qbb", Run: byTest(
+			testRow{"65535 quanta at 100, 200, 400, 800G", "335.5, 167.8, 83.9, 41.9 us", "exact", "internal/twin/switchcore", "TestPauseArithmetic"})},
+		{ID: "V25", Title: "Headroom: first principles and NIC driver", Source: "Linux mlx5 driver, port_buffer", Run: byTest(
+			testRow{"driver formula, six cases", "16,984 ... 217,941 B", "exact", "internal/qos", "TestHeadroomDriver"},
+			testRow{"worst case on a switch: headroom as computed, and 20 % less", "no drop; at least one", "must hold", "internal/twin/switchcore", "TestHeadroomOfFirstPrinciples"})},
+		{ID: "V26", Title: "Headroom: open switch OS", Source: "sonic-net/sonic-swss buffer_headroom_mellanox.lua (commit e6b0c5b)", Run: byTest(
+			testRow{"100G and 400G at 5, 40, 300 m", "41,984 ... 659,456 B", "exact; the figures need cells of 192 B", "internal/qos", "TestSwitchOSHeadroom"})},
+		{ID: "V27", Title: "Dynamic threshold steady state", Source: "alpha B / (1 + n alpha)", Run: byTest(
+			testRow{"alpha 1/8 and 1, n = 1, 8", "B/9, B/16, B/2", "one MTU", "internal/twin/switchcore", "TestDynamicThresholdSteadyState"})},
+		{ID: "V28", Title: "Losslessness and conservation", Source: "invariants", Run: byTest(
+			testRow{"random lossless traffic on a switch", "no drop, every pause resumed", "must hold", "internal/twin/switchcore", "TestLosslessWithHeadroomAsComputed"},
+			testRow{"random operations against a plain model", "equal", "exact", "internal/twin/switchcore", "TestAgainstModel"})},
+		{ID: "V33", Title: "ECMP as balls in bins", Source: "n!/m^n [x^n] (sum x^i/i!)^m", Run: byTest(
+			testRow{"17 pairs of n and m, 4,000 seeds", "table of V33", "±2 %", "internal/twin/fabric", "TestECMPIsBallsInBins"},
+			testRow{"8 on 8: share with 2, 3, 4 on the fullest link", "0.498, 0.409, 0.080", "±2 points", "internal/twin/fabric", "TestECMPFullestOfEight"})},
+		{ID: "V35", Title: "Fixed source port", Source: "one bucket of m", Run: byTest(
+			testRow{"all queue pairs on one port", "1/m of the links", "exact", "internal/twin/fabric", "TestFixedSourcePort"})},
+		{ID: "V36", Title: "Hash polarisation", Source: "same function and seed on two tiers", Run: byTest(
+			testRow{"m uplinks each", "m paths instead of m^2", "exact", "internal/twin/fabric", "TestPolarisation"})},
+		{ID: "V43", Title: "Identities of collectives", Source: "NVIDIA/nccl-tests doc/PERFORMANCE.md", Run: byTest(
+			testRow{"bus factors, bytes of a NIC", "1.875 ... for 16 ranks", "exact", "internal/answer/expect", "TestIdentities"},
+			testRow{"bytes that every schedule sends", "2(n-1)/n S and kin", "exact", "internal/collective", "TestSentBytes"})},
+		{ID: "V44", Title: "NCCL's cost model", Source: nccl, Run: byTest(
+			testRow{"ten sample outputs", "454.6 ... 140 GB/s", "±1 %", "internal/collective/nccl", "TestSampleOutputs"})},
+		{ID: "V45", Title: "Efficiency over size (closed form)", Source: "aliyun/SimAI inputs/ratio (commit cef83f9)", Run: byTest(
+			testRow{"2, 4, 8 nodes, 16 MiB to 16 GiB", "0.13 to 0.96 of the NICs", "median ±15 %, worst ±35 %", "internal/answer/expect", "TestEfficiencyBySize"})},
+		{ID: "V47-V50", Title: "Large all-reduce between nodes (closed form)", Source: "oracle-quickstart/oci-hpc (b5285a6); nccl-tests issues 290, 22, 196; nccl issues 209, 495", Run: byTest(
+			testRow{"A100 8 x 200G, H100 8 x 400G, A100 8 x 100G", "185.6; 368 to 384; 75 to 96 GB/s", "±5 %", "internal/answer/expect", "TestLargeAllReduce"})},
+		{ID: "V54", Title: "Inside one node (closed form)", Source: "stas00/ml-engineering network/README.md (744d01e)", Run: byTest(
+			testRow{"8 x A100, 8 x H200 ring and NVLS, size sweep", "234.9, 367.6, 482.3 GB/s", "±10 %", "internal/answer/expect", "TestOneNode"})},
+		{ID: "V55", Title: "Small all-reduce (closed form)", Source: "aliyun/SimAI Layer.cc; nccl issue 1244", Run: byTest(
+			testRow{"2 to 128 ranks", "10 ... 320 us", "factor 1.5", "internal/answer/expect", "TestSmallAllReduce"})},
+		{ID: "V56", Title: "Protocol constants", Source: "NVIDIA/nccl init.cc, device.h, collectives.h; arXiv 2507.04786", Run: byTest(
+			testRow{"messages: 1 GiB, 512 ranks, 16 channels and others", "64 KiB ...", "exact", "internal/collective", "TestMessageSizes"})},
+	}
+}
