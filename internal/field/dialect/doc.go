@@ -32,12 +32,12 @@ type Reading struct {
 // Limits of every dialect: a larger text is refused, more of anything is cut
 // and reported as not understood.
 const (
-	MaxText     = 64 << 20 // bytes of configuration
-	MaxLine     = 64 << 10 // bytes of one line
-	MaxPorts    = 8192     // ports of one device
-	MaxRange    = 4096     // ports that one range names
-	MaxUnknown  = 20000    // lines kept as not understood
-	maxExcerpt  = 200      // bytes of a line kept as not understood
-	maxNesting  = 32       // blocks within blocks
-	maxProfiles = 4096     // named maps, policies, profiles of one kind
+	MaxText    = 64 << 20 // bytes of configuration
+	MaxLine    = 64 << 10 // bytes of one line
+	MaxPorts   = 8192     // ports of one device
+	MaxRange   = 4096     // ports that one range names
+	MaxWork    = 2 << 20  // port names that the statements of a text may expand to
+	MaxUnknown = 20000    // lines kept as not understood
+	maxExcerpt = 200      // bytes of a line kept as not understood
+	maxNesting = 32       // blocks within blocks
 )

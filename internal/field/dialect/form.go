@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -101,7 +102,7 @@ func compileElems(words []string, f *Form) (elems []elem, rest []string) {
 		case w == "]":
 			return elems, append([]string{"]"}, words...)
 		case w[0] == '<' && strings.HasSuffix(w, ">"):
-			elems = append(elems, compileValue(w[1:len(w)-1], f))
+			elems = append(elems, compileValue(w[1:len(w)-1]))
 		default:
 			elems = append(elems, elem{kind: literal, text: w})
 		}
@@ -109,7 +110,7 @@ func compileElems(words []string, f *Form) (elems []elem, rest []string) {
 	return elems, nil
 }
 
-func compileValue(spec string, f *Form) elem {
+func compileValue(spec string) elem {
 	if name, ok := strings.CutSuffix(spec, "..."); ok {
 		return elem{kind: restWords, text: name}
 	}
@@ -131,9 +132,6 @@ func compileValue(spec string, f *Form) elem {
 		if err1 == nil && err2 == nil {
 			return elem{kind: intRange, text: name, lo: l, hi: h}
 		}
-	}
-	if !strings.Contains(kind, "|") {
-		panic("dialect: bad value <" + spec + "> in form " + f.Text)
 	}
 	return elem{kind: choice, text: name, choices: strings.Split(kind, "|")}
 }
@@ -170,8 +168,8 @@ func match(elems []elem, words []string, args Args) bool {
 	if !match(elems[1:], rest, args) {
 		return false
 	}
-	if e.kind == choice {
-		value = strings.ToLower(value)
+	if e.kind == choice { // as the form spells it
+		value = e.choices[slices.IndexFunc(e.choices, func(c string) bool { return strings.EqualFold(c, value) })]
 	}
 	if e.kind != literal {
 		args[e.text] = value
@@ -212,11 +210,7 @@ func (e *elem) takes(word string) bool {
 		_, ok := ParseList(word, 1<<20)
 		return ok
 	case choice:
-		for _, c := range e.choices {
-			if strings.EqualFold(word, c) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(e.choices, func(c string) bool { return strings.EqualFold(c, word) })
 	}
 	return false
 }

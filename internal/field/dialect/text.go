@@ -89,8 +89,8 @@ func cleanLine(b []byte) string {
 		return -1
 	}, b)
 	text := string(b)
-	if m := pager.FindString(text); m != "" {
-		text = text[len(m):]
+	if strings.Contains(text, "ore") {
+		text = text[len(pager.FindString(text)):]
 	}
 	return strings.TrimRight(text, " \t")
 }
@@ -154,6 +154,9 @@ var promptForms = []*regexp.Regexp{
 // device's name as the prompt shows it, and the command. ok is false where the
 // line has no prompt.
 func SplitPrompt(line string) (name, command string, ok bool) {
+	if !strings.ContainsAny(line, "#>$]") {
+		return "", "", false
+	}
 	for _, re := range promptForms {
 		if m := re.FindStringSubmatch(line); m != nil {
 			return m[1], strings.TrimSpace(m[2]), true
@@ -184,4 +187,9 @@ func Excerpt(text string) string {
 		cut--
 	}
 	return text[:cut]
+}
+
+// MakeLine returns a line of the given text, cut into words.
+func MakeLine(number, indent int, text string) Line {
+	return Line{Number: number, Indent: indent, Text: text, Words: splitWords(text)}
 }

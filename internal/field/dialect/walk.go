@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Language is the table of a system's statements.
 type Language struct {
@@ -70,6 +73,10 @@ func (g *Grammar) Read(in, line string) (*Form, Args) {
 	}
 	return f, args
 }
+
+// Other reports whether statements that start with word say nothing about
+// queues, in the named block.
+func (g *Grammar) Other(in, word string) bool { return slices.Contains(g.lang.Others[in], word) }
 
 // A Statement is one line that matched a form.
 type Statement struct {

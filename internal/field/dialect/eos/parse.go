@@ -96,6 +96,7 @@ type parser struct {
 	profiles       map[string]*settings
 	profileOrder   []*settings
 	ports          []*portText
+	byName         map[string]*portText
 	pfcAllOff      int
 	timeout        float64 // of the whole switch; negative: not stated
 	recovery       float64
@@ -122,7 +123,7 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 		return nil, err
 	}
 	p := &parser{
-		classes: make(map[string]*classMap), policies: make(map[string][]*policyClass), profiles: make(map[string]*settings),
+		classes: make(map[string]*classMap), policies: make(map[string][]*policyClass), profiles: make(map[string]*settings), byName: make(map[string]*portText),
 		timeout: -1, recovery: -1, classOfCOS: defaultClass,
 	}
 	for d := range p.classOfDSCP {
@@ -243,16 +244,14 @@ func (p *parser) openPort(s dialect.Statement) bool {
 	if p.ignoreSettings {
 		return true
 	}
-	for _, old := range p.ports {
-		if old.name == name {
-			p.port = old
-			return true
-		}
+	if p.port = p.byName[name]; p.port != nil {
+		return true
 	}
 	if len(p.ports) >= dialect.MaxPorts {
 		return false
 	}
 	p.port = &portText{settings: newSettings(name, s.Line)}
+	p.byName[name] = p.port
 	p.ports = append(p.ports, p.port)
 	return true
 }

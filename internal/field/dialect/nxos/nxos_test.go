@@ -289,3 +289,19 @@ func TestScore(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	dialecttest.Fuzz(f, func(text []byte) (*dialect.Reading, error) { return Parse(bytes.NewReader(text), "f") }, own, "interface Ethernet1/1-4\n mtu 9216\n")
 }
+
+// BenchmarkParse reads a switch with 512 ports of ten lines each.
+func BenchmarkParse(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(own)
+	for i := range 512 {
+		text.WriteString("interface Ethernet1/" + string(rune('0'+i/100)) + string(rune('0'+i/10%10)) + string(rune('0'+i%10)) + "\n")
+		text.WriteString("  description to a host\n  no switchport\n  priority-flow-control mode on\n  priority-flow-control watch-dog-interval on\n  mtu 9216\n  service-policy type qos input IN\n  ip address 192.0.2.1/31\n  no shutdown\n")
+	}
+	b.SetBytes(int64(text.Len()))
+	for b.Loop() {
+		if _, err := Parse(strings.NewReader(text.String()), "x"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -101,6 +101,8 @@ type parser struct {
 	restore       int
 	override      bool
 	ports         []*portText
+	byName        map[string]*portText
+	count         int // of port names
 
 	// What the walk is inside of.
 	class *classMap
@@ -120,6 +122,7 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 	p := &parser{
 		classes: make(map[string]*classMap), qosPolicies: make(map[string][]*qosClass),
 		queuing: make(map[string][]*queueClass), network: make(map[string][]*netClass),
+		byName:   make(map[string]*portText),
 		shutdown: shutdownMultiple, restore: restoreMultiple,
 	}
 	unknown, prompt := grammar.Walk(lines, p.take)
@@ -222,17 +225,16 @@ func (p *parser) top(s dialect.Statement) bool {
 // (typed, never in a running configuration) shares the lines that follow.
 func (p *parser) openPorts(name string, line int) bool {
 	names, ok := dialect.ExpandPorts(name)
-	if !ok || len(p.ports)+len(names) > dialect.MaxPorts {
+	if !ok || p.count+len(names) > dialect.MaxPorts {
 		return false
 	}
-	p.port = &portText{name: strings.Join(names, ","), line: line}
-	for _, old := range p.ports {
-		if old.name == p.port.name {
-			p.port = old // a second block of the same port adds to the first
-			return true
-		}
+	all := strings.Join(names, ",")
+	if p.port = p.byName[all]; p.port == nil { // a second block of the same port adds to the first
+		p.port = &portText{name: all, line: line}
+		p.byName[all] = p.port
+		p.ports = append(p.ports, p.port)
+		p.count += len(names)
 	}
-	p.ports = append(p.ports, p.port)
 	return true
 }
 

@@ -1,0 +1,41 @@
+package systems
+
+import (
+	"bytes"
+	"testing"
+
+	"weir/internal/field/dialect/dialecttest"
+)
+
+// Each sample configuration is recognised, and none as another system's.
+func TestRecogniseSamples(t *testing.T) {
+	for name, want := range map[string]string{
+		"nxos_roce.cfg": "nxos", "nxos_roce_drift.cfg": "nxos", "eos_qos_running_config.cfg": "eos", "eos_roce_lossless.cfg": "eos", "cumulus_nvue_roce_set.txt": "nvue",
+		"huawei_roce.cfg": "vrp", "h3c_roce.cfg": "comware", "junos_evo_roce_cos.conf": "junos", "sonic_config_db_qos.json": "sonic",
+	} {
+		text := dialecttest.Sample(t, "samples/switch/"+name)
+		got, ok := Recognise(text)
+		if !ok || got.Name != want {
+			t.Errorf("%s recognised as %q, %v, want %q", name, got.Name, ok, want)
+		}
+	}
+	for _, name := range []string{"cumulus_if_roce_status.txt", "nxos_show_queuing_n9k.txt", "sonic_show_pfc_counters.txt", "sonic_counters_db_port.json", "huawei_display_dcb_pfc.txt", "h3c_display_pfc.txt", "onyx_show_roce.txt", "junos_mac_pfc.txt", "eos_show_pfc_counters.json"} {
+		if got, ok := Recognise(dialecttest.Sample(t, "samples/switch/"+name)); ok {
+			t.Errorf("%s, which is no configuration, recognised as %q", name, got.Name)
+		}
+	}
+}
+
+func TestEverySystem(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, s := range All() {
+		r, err := s.Parse(bytes.NewReader([]byte("{}")), "x")
+		if err != nil || r.Device.System != s.Name || r.Device.Source != "x" || seen[s.Name] {
+			t.Errorf("%s: %v, device %+v", s.Name, err, r)
+		}
+		seen[s.Name] = true
+	}
+	if len(seen) != 8 {
+		t.Errorf("%d systems, want 8", len(seen))
+	}
+}
