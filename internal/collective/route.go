@@ -1,5 +1,7 @@
 package collective
 
+import "weir/units"
+
 // AppendPeers appends to peers the ranks that a lane of rank sends to, each
 // once, and returns the result. Lanes that send nothing append nothing.
 func (s *Schedule) AppendPeers(peers []int32, rank, lane int) []int32 {
@@ -96,6 +98,36 @@ func appendTreeSources(sources []int32, half int, up int32, down [MaxPeers]int32
 		sources = append(sources, up)
 	}
 	return sources
+}
+
+// Traffic returns how many bytes of data a lane sends to each of its peers over
+// a whole operation, and in how many slices: means over ranks, for estimates.
+func (s *Schedule) Traffic(lane int) (bytes units.Bytes, slices float64) {
+	if s.form == direct {
+		return units.Bytes(s.block), float64(s.SlicesPerPeer())
+	}
+	if s.form == single {
+		return 0, 0
+	}
+	sh := &s.shares[lane/s.perLane]
+	length, n := float64(sh.len), float64(s.n)
+	perChunk := float64(sh.full*sh.slices) + float64(sh.lastSlices)
+	if sh.last == 0 {
+		perChunk = float64(sh.full * sh.slices)
+	}
+	switch s.form {
+	case ringReduce:
+		return units.Bytes(length * 2 * (n - 1) / n), perChunk * 2 * (n - 1)
+	case ringGather, ringScatter:
+		return units.Bytes(length * (n - 1)), perChunk * (n - 1)
+	case nvls:
+		part := length / float64(s.g)
+		return units.Bytes(part), max(1, part/float64(s.chunk))
+	case hierarchical: // between nodes
+		k := float64(s.k)
+		return units.Bytes(length / float64(s.g) * 2 * (k - 1) / k), max(1, perChunk) * 2 * (k - 1)
+	}
+	return units.Bytes(length), perChunk
 }
 
 // SlicesPerPeer returns how many slices each pair of ranks exchanges in

@@ -29,6 +29,8 @@ type owner uint8
 const (
 	ownerHandler owner = iota // Handlers
 	ownerFlow                 // flows.go: the cookie is the flow
+	ownerSlice                // exec_pipe.go: slices of collectives
+	ownerClear                // exec_pipe.go: slots that a receiver clears
 )
 
 // Handlers are told of messages posted on connections made by Connect. Cookie
@@ -236,7 +238,7 @@ func (s *Sim) postParts(qp, t uint32, bytes, largest units.Bytes) {
 // delivered passes on that a transfer is in the receiver's memory.
 func (s *Sim) delivered(qp uint32, t *transfer) {
 	c := &s.conns[t.conn]
-	if c.owner != ownerHandler || s.handlers.Delivered == nil {
+	if c.owner == ownerFlow || c.owner == ownerHandler && s.handlers.Delivered == nil {
 		return
 	}
 	d := &s.cards[c.dst]
@@ -245,7 +247,7 @@ func (s *Sim) delivered(qp uint32, t *transfer) {
 		at += d.latency
 	}
 	if at == s.now {
-		s.handlers.Delivered(t.conn, t.cookie, s.now)
+		s.tellDelivered(t.conn, t.cookie)
 		return
 	}
 	// Deliveries of one card come in order: PCIe drains in order.
@@ -255,13 +257,22 @@ func (s *Sim) delivered(qp uint32, t *transfer) {
 	}
 }
 
+// tellDelivered tells whoever posted a transfer that it has arrived.
+func (s *Sim) tellDelivered(id ConnID, cookie uint64) {
+	if by := s.conns[id].owner; by == ownerHandler {
+		s.handlers.Delivered(id, cookie, s.now)
+	} else {
+		s.execDelivered(by, cookie)
+	}
+}
+
 // deliver is the event that messages have reached a card's host.
 func (s *Sim) deliver(id uint32) {
 	d := &s.cards[id]
 	for d.inboxFirst < len(d.inbox) && d.inbox[d.inboxFirst].at <= s.now {
 		a := d.inbox[d.inboxFirst]
 		d.inboxFirst++
-		s.handlers.Delivered(a.conn, a.cookie, s.now)
+		s.tellDelivered(a.conn, a.cookie)
 		d = &s.cards[id]
 	}
 	if d.inboxFirst == len(d.inbox) {
@@ -287,6 +298,8 @@ func (s *Sim) completedAt(id ConnID, cookie uint64, first units.Time) {
 		if s.handlers.Completed != nil {
 			s.handlers.Completed(id, cookie, s.now)
 		}
+	default:
+		s.execCompleted(s.conns[id].owner, cookie)
 	}
 }
 

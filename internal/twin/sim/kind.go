@@ -12,6 +12,7 @@ const (
 	kindDoorbell             // a posted message reaches its NIC; index: queue pair
 	kindDeliver              // messages have reached a host's memory; index: NIC
 	kindFlow                 // a flow starts; index: flow
+	kindExec                 // the executor of collectives (exec.go); index: what and whom
 	kindRefresh              // a switch's XOFF is to be renewed; index: 8 x port + priority
 	kindWatchdog             // a switch port's watchdog looks; index: port
 )

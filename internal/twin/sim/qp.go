@@ -164,7 +164,9 @@ func (s *Sim) messagesDone(qp, completed uint32) {
 		if t.undelivered != 0 {
 			s.broken("queue pair %d: message %d was acknowledged before it was delivered", qp, number-1)
 		}
-		s.latency.add(s.now - t.first)
+		if s.conns[t.conn].owner != ownerClear { // these carry no data
+			s.latency.add(s.now - t.first)
+		}
 		conn, cookie, first := t.conn, t.cookie, t.first
 		t.next = s.freeTransfer
 		s.freeTransfer = id

@@ -48,6 +48,7 @@ type Sim struct {
 	conns       []conn
 	flows       []Flow
 	handlers    Handlers
+	exec        executor
 	pairs       map[uint64]uint32 // queue pairs made by pair of host ports
 	taps        map[uint32]func(*Frame)
 	latency     Histogram
@@ -186,6 +187,12 @@ func (s *Sim) Run(ctx context.Context, until units.Time) error {
 	return s.finish()
 }
 
+// Wire returns the sizes of frames in use.
+func (s *Sim) Wire() Wire { return s.wire }
+
+// Working reports whether flows, collectives or messages are not done.
+func (s *Sim) Working() bool { return s.working() }
+
 // working reports whether work is open.
 func (s *Sim) working() bool { return s.open != 0 || s.posted != s.completed }
 
@@ -221,6 +228,8 @@ func (s *Sim) step(until units.Time, n uint64) bool {
 			s.deliver(index)
 		case kindFlow:
 			s.startFlow(FlowID(index))
+		case kindExec:
+			s.runExec(index)
 		case kindRefresh:
 			s.refresh(index)
 		case kindWatchdog:

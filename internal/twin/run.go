@@ -1,0 +1,199 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"weir/internal/cluster"
+	"weir/internal/twin/plan"
+	"weir/internal/twin/sim"
+	"weir/units"
+)
+
+// Options of a run. The zero value runs the cluster's jobs with its own seed.
+type Options struct {
+	Seed  uint64 // 0: the cluster's
+	Check bool   // prove the simulator's invariants while it runs (slower)
+
+	// Now is the clock by which Engine.Wall is measured; nil: not measured.
+	Now func() time.Time
+
+	// Progress, if set, is called about every million events.
+	Progress func(Progress)
+
+	// Sample, if set, is called every SampleEvery of simulated time, and once
+	// at the end, with the simulator between two events.
+	Sample      func(*sim.Sim) error
+	SampleEvery units.Time
+
+	// Configure, if set, may change the simulator's settings.
+	Configure func(*sim.Config)
+}
+
+// Progress tells how far a run is. Share is an estimate from 0 to 1.
+type Progress struct {
+	sim.Progress
+	Share float64
+}
+
+// Run simulates all jobs of the cluster packet by packet until they are done,
+// or until ctx ends: then it returns what is known so far, marked as
+// Interrupted. Jobs run side by side from their start times on.
+func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
+	if len(c.Jobs) == 0 {
+		return nil, errors.New("the cluster has no job to run")
+	}
+	cfg := sim.Config{Cluster: c, Seed: o.Seed, Check: o.Check}
+	if o.Configure != nil {
+		o.Configure(&cfg)
+	}
+	if o.Progress != nil {
+		hops, err := PredictHops(c)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Progress = func(p sim.Progress) {
+			o.Progress(Progress{p, min(1, float64(p.PacketHops)/max(1, hops))})
+		}
+	}
+	s, err := sim.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cluster: c, sim: s}
+	if err := r.add(); err != nil {
+		return nil, err
+	}
+	var begin time.Time
+	if o.Now != nil {
+		begin = o.Now()
+	}
+	err = r.simulate(ctx, &o)
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+		return nil, err
+	}
+	result := r.result()
+	result.Interrupted = err != nil
+	if o.Now != nil {
+		result.Engine.Wall = o.Now().Sub(begin).Seconds()
+	}
+	return result, nil
+}
+
+// run is a simulation with the numbers of its jobs there.
+type run struct {
+	cluster     *cluster.Cluster
+	sim         *sim.Sim
+	collectives []collectiveJob
+	flows       []flowJob
+}
+
+type collectiveJob struct {
+	job  *cluster.Job
+	plan *plan.Plan
+	id   int
+}
+
+type flowJob struct {
+	flow cluster.Flow
+	id   sim.FlowID
+}
+
+// add gives the simulator the cluster's jobs.
+func (r *run) add() error {
+	for i := range r.cluster.Jobs {
+		job := &r.cluster.Jobs[i]
+		if job.Kind == cluster.CollectiveJob {
+			p, err := plan.New(r.cluster, job)
+			if err != nil {
+				return err
+			}
+			id, err := r.sim.AddCollective(p, job.Start)
+			if err != nil {
+				return err
+			}
+			r.collectives = append(r.collectives, collectiveJob{job, p, id})
+			continue
+		}
+		for _, f := range job.Flows {
+			id, err := r.sim.AddFlow(sim.Flow{Src: f.Src, Dst: f.Dst, Bytes: f.Bytes, Start: job.Start + f.Start, Priority: job.Priority})
+			if err != nil {
+				return fmt.Errorf("job %s: %w", job.Name, err)
+			}
+			r.flows = append(r.flows, flowJob{f, id})
+		}
+	}
+	return nil
+}
+
+func (r *run) simulate(ctx context.Context, o *Options) error {
+	if o.Sample == nil {
+		return r.sim.Run(ctx, units.Never)
+	}
+	every := o.SampleEvery
+	if every <= 0 {
+		every = 100 * units.Microsecond
+	}
+	for until := every; ; until += every {
+		if err := r.sim.Run(ctx, until); err != nil {
+			return errors.Join(err, o.Sample(r.sim))
+		}
+		if err := o.Sample(r.sim); err != nil {
+			return err
+		}
+		if !r.sim.Working() {
+			return nil
+		}
+	}
+}
+
+// result collects what the run tells.
+func (r *run) result() *Result {
+	s := r.sim
+	engine := s.Engine()
+	out := &Result{
+		Simulated: s.Now(),
+		Engine:    Engine{PacketHops: engine.PacketHops, Events: engine.Events},
+	}
+	first, last := units.Never, units.Time(0)
+	open := false
+	for _, j := range r.collectives {
+		runs := s.CollectiveRuns(j.id)
+		for i := range runs {
+			k := &runs[i]
+			first, last = min(first, k.Start), max(last, k.End)
+			out.Collectives = append(out.Collectives, Collective{
+				Job: j.job.Name, Op: j.job.Op, Algorithm: k.Choice.Algorithm, Protocol: k.Choice.Protocol,
+				Channels: k.Channels, Bytes: k.Bytes, Ranks: j.plan.Ranks, Time: k.Time(), Fidelity: "packet",
+			})
+		}
+		if len(runs) < len(j.plan.Sizes()) {
+			open = true
+			first = min(first, j.job.Start)
+		}
+	}
+	for i, j := range r.flows {
+		f := s.Flow(j.id)
+		row := Flow{ID: i, Src: NICName(r.cluster, f.Src), Dst: NICName(r.cluster, f.Dst), Bytes: f.Bytes, Start: f.Start}
+		if f.Sent != units.Never {
+			row.Start = f.Sent
+		}
+		first = min(first, row.Start)
+		if f.Done != units.Never {
+			row.FCT = f.Done - f.Sent
+			last = max(last, f.Done)
+		} else {
+			open = true
+		}
+		out.Flows = append(out.Flows, row)
+	}
+	if open {
+		last = s.Now()
+	}
+	out.Network = Observe(r.cluster, s, max(0, last-min(first, last)), s.Wire())
+	latency := s.Latency()
+	out.Messages = Latency{P50: latency.Quantile(0.5), P99: latency.Quantile(0.99), Count: latency.Count}
+	return out
+}
