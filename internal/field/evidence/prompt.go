@@ -21,7 +21,9 @@ var (
 	switchPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*)(?:\([\w.-]+\))?[#>] ?((?:show|sh|display|dis|do|nv|run) .*)$`)
 	// "<sw1>display ...", "[~sw1-100GE1/0/1]display ...".
 	vrpPrompt = regexp.MustCompile(`^[<\[][~*]?([A-Za-z][\w./-]*)[>\]] ?((?:display|dis) .*)$`)
-	fileMark  = regexp.MustCompile(`^==> (.+) <==$`)
+	// "gpu01$ cmd": only where cmd is known.
+	hostPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*)(?::[^#$%> ]{0,80})?[$#%] (.+)$`)
+	fileMark   = regexp.MustCompile(`^==> (.+) <==$`)
 )
 
 // prompts finds command lines. starts maps the first word of the known tools'
@@ -54,6 +56,9 @@ func (p *prompts) find(text string) (command, bool) {
 		if m := re.FindStringSubmatch(t); m != nil {
 			return p.made(m[1], m[2]), true
 		}
+	}
+	if m := hostPrompt.FindStringSubmatch(t); m != nil && p.bare(m[2], true) {
+		return p.made(m[1], m[2]), true
 	}
 	if rest, ok := strings.CutPrefix(t, "$ "); ok {
 		return p.made("", rest), true

@@ -96,7 +96,7 @@ var sysctl = tool.Parser{
 var (
 	ulimitLine = regexp.MustCompile(`^\s*max locked memory\s+\((kbytes|bytes)(?:, -l)?\)\s+(\d+|unlimited)`)
 	procLimit  = regexp.MustCompile(`^Max locked memory\s+(\d+|unlimited)\s+(\d+|unlimited)\s+bytes`)
-	anyLimit   = regexp.MustCompile(`^(?:-[a-zA-Z]: .*|[a-z][a-z -]+\([^)]*-[a-zA-Z]\)|Max [a-z -]+ {2,})\s*(?:\d+|unlimited)`)
+	anyLimit   = regexp.MustCompile(`^(?:-[a-zA-Z]: .*|[A-Za-z][A-Za-z -]+\([^)]*-[a-zA-Z]\)|Max [a-z -]+ {2,})\s*(?:\d+|unlimited)`)
 	memlock    = regexp.MustCompile(`^\s*\*?\S*\s+(?:soft|hard|-)\s+memlock\s+(\d+|unlimited|-1)`)
 )
 

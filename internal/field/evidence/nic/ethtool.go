@@ -95,9 +95,9 @@ func (s *settings) Take(l *tool.Line, out *tool.Out) {
 	case "Supported link modes":
 		s.modes(l, value)
 	case "Supported FEC modes":
-		out.List(l.N, s.nic, "link.fec.supported", strings.Fields(value))
+		fecModes(l, out, s.nic, "link.fec.supported", value)
 	case "Advertised FEC modes":
-		out.List(l.N, s.nic, "link.fec.advertised", strings.Fields(value))
+		fecModes(l, out, s.nic, "link.fec.advertised", value)
 	case "Speed":
 		mbps, isNumber := strings.CutSuffix(value, "Mb/s")
 		if u, err := strconv.ParseUint(mbps, 10, 32); isNumber && err == nil {
@@ -108,7 +108,11 @@ func (s *settings) Take(l *tool.Line, out *tool.Out) {
 	case "Lanes":
 		out.Number(l.N, s.nic, "link.lanes", value)
 	case "Duplex":
-		out.Text(l.N, s.nic, "link.duplex", strings.ToLower(value))
+		if strings.HasPrefix(value, "Unknown") {
+			out.Absent(l.N, s.nic, "link.duplex")
+		} else {
+			out.Text(l.N, s.nic, "link.duplex", strings.ToLower(value))
+		}
 	case "Auto-negotiation":
 		out.Bool(l.N, s.nic, "link.autoneg", value == "on")
 	case "Port":
@@ -120,6 +124,14 @@ func (s *settings) Take(l *tool.Line, out *tool.Out) {
 			out.NotUnderstood(l)
 		}
 	}
+}
+
+func fecModes(l *tool.Line, out *tool.Out, nic fact.Subject, key, value string) {
+	if value == "Not reported" {
+		out.Absent(l.N, nic, key)
+		return
+	}
+	out.List(l.N, nic, key, strings.Fields(value))
 }
 
 func (s *settings) modes(l *tool.Line, value string) {

@@ -9,10 +9,11 @@ import (
 )
 
 var (
-	ipHead = regexp.MustCompile(`^\d+: ([^\s:@]+)(?:@[^\s:]+)?: <([A-Z0-9_,-]+)> mtu (\d+)(.*)$`)
-	ipInet = regexp.MustCompile(`^\s+inet6? (\S+)`)
-	ipLink = regexp.MustCompile(`^\s+link/\S+ ((?:[0-9a-f]{2}:){5}[0-9a-f]{2})`)
-	ipOne  = regexp.MustCompile(`^\d+: (\S+)\s+inet6? (\S+/\d+)`)
+	ipHead  = regexp.MustCompile(`^\d+: ([^\s:@]+)(?:@[^\s:]+)?: <([A-Z0-9_,-]+)> mtu (\d+)(.*)$`)
+	ipInet  = regexp.MustCompile(`^\s+inet6? (\S+)`)
+	ipLink  = regexp.MustCompile(`^\s+link/\S+ ((?:[0-9a-f]{2}:){5}[0-9a-f]{2})`)
+	ipBrief = regexp.MustCompile(`^([\w.@-]+)\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)\s*((?:\s+[0-9a-f:.]+/\d+)*|\s*(?:[0-9a-f]{2}:){5}[0-9a-f]{2} <.*>)\s*$`)
+	ipOne   = regexp.MustCompile(`^\d+: (\S+)\s+inet6? (\S+/\d+)`)
 )
 
 var ipAddr = tool.Parser{
@@ -21,7 +22,7 @@ var ipAddr = tool.Parser{
 	Programs: []string{"ip a", "ip addr", "ip address", "ip link", "ip -o", "ip -j", "ip -s", "ip -d", "ip -br", "ip -4", "ip -6"},
 	Keys:     []string{"link.address", "link.mac", "link.mtu", "link.state"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if ipHead.MatchString(w.First()) || ipOne.MatchString(w.First()) {
+		if ipHead.MatchString(w.First()) || ipOne.MatchString(w.First()) || ipBrief.MatchString(w.First()) {
 			return tool.Sure
 		}
 		return tool.No
@@ -31,7 +32,7 @@ var ipAddr = tool.Parser{
 		return &tool.Each{
 			Belongs: func(l *tool.Line) tool.Score {
 				switch {
-				case ipHead.MatchString(l.Text), ipOne.MatchString(l.Text):
+				case ipHead.MatchString(l.Text), ipOne.MatchString(l.Text), ipBrief.MatchString(l.Text):
 					return tool.Sure
 				case strings.HasPrefix(l.Text, "    "):
 					return tool.Likely + 10
@@ -47,6 +48,8 @@ var ipAddr = tool.Parser{
 				case ipOne.MatchString(l.Text):
 					m = ipOne.FindStringSubmatch(l.Text)
 					out.Text(l.N, ctx.NIC(m[1]), "link.address", m[2])
+				case ipBrief.MatchString(l.Text):
+					brief(l, out, ctx)
 				case ipInet.MatchString(l.Text):
 					out.Text(l.N, nic, "link.address", ipInet.FindStringSubmatch(l.Text)[1])
 				case ipLink.MatchString(l.Text):
@@ -68,7 +71,11 @@ var ipAddr = tool.Parser{
 				out.Number(mtu.Line, nic, "link.mtu", mtu.Str())
 			}
 			if s := link.Get("operstate"); s != nil {
-				out.Text(s.Line, nic, "link.state", strings.ToLower(s.Str()))
+				flags := []string{}
+				for _, f := range link.Get("flags").Each() {
+					flags = append(flags, f.Str())
+				}
+				out.Text(s.Line, nic, "link.state", ipState(strings.Join(flags, ","), " state "+s.Str()))
 			}
 			if a := link.Get("address"); a != nil {
 				out.Text(a.Line, nic, "link.mac", a.Str())
@@ -82,6 +89,24 @@ var ipAddr = tool.Parser{
 			}
 		}
 	},
+}
+
+// brief reads "eth2  UP  10.0.0.1/24 fe80::1/64".
+func brief(l *tool.Line, out *tool.Out, ctx *tool.Context) {
+	f := strings.Fields(l.Text)
+	name, _, _ := strings.Cut(f[0], "@")
+	nic := ctx.NIC(name)
+	if f[1] != "UNKNOWN" {
+		out.Text(l.N, nic, "link.state", strings.ToLower(f[1]))
+	}
+	for _, a := range f[2:] {
+		switch {
+		case strings.Contains(a, "/"):
+			out.Text(l.N, nic, "link.address", a)
+		case strings.Count(a, ":") == 5:
+			out.Text(l.N, nic, "link.mac", a)
+		}
+	}
 }
 
 func ipState(flags, rest string) string {

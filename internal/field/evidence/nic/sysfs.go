@@ -18,7 +18,7 @@ var (
 	sysCC      = regexp.MustCompile(`(?:^|/)(?:mlx5/([^/]+)/)?cc_params/(\w+)$`)
 	sysBnxtCC  = regexp.MustCompile(`(?:^|/)bnxt_re/([^/]+)/ports/(\d+)/cc/(\w+)$`)
 	sysLoose   = regexp.MustCompile(`(?:^|/)((?:hw_)?counters)/([^/]+)$`)
-	grepLine   = regexp.MustCompile(`^(/?(?:[\w.:@-]+/)+[\w.:@ -]*\w):(.*)$`)
+	grepLine   = regexp.MustCompile(`^(/?(?:[\w.:@-]+/)+[\w.@ -]*\w):(.*)$`)
 	bareLine   = regexp.MustCompile(`^([A-Za-z][\w ]{0,60}):(-?\d+)$`)
 	globalTC   = regexp.MustCompile(`^Global tclass=(\d+)$`)
 	sysState   = regexp.MustCompile(`^\d+: (\S+)$`)
@@ -52,13 +52,22 @@ var sysfs = tool.Parser{
 		if m := bareLine.FindStringSubmatch(t); m != nil {
 			return bareScore(m[1])
 		}
-		if knownPath(w.Context().Path) && w.Len() == 1 {
+		if ctx := w.Context(); knownPath(ctx.Path) && ctx.Runs[readMark+ctx.Path] == 0 {
 			return tool.Sure
 		}
 		return tool.No
 	},
-	New: func(ctx *tool.Context) tool.Session { return &sysRun{ctx: ctx, tree: knownPath(ctx.Path)} },
+	New: func(ctx *tool.Context) tool.Session {
+		if ctx.Runs != nil {
+			ctx.Runs[readMark+ctx.Path]++
+		}
+		return &sysRun{ctx: ctx}
+	},
 }
+
+// readMark marks a file of a tree whose one line was read: what follows in
+// the same text is something else.
+const readMark = "sysfs:"
 
 func knownPath(p string) bool {
 	return sysPort.MatchString(p) || sysDevice.MatchString(p) || sysNet.MatchString(p) || sysCC.MatchString(p) || sysBnxtCC.MatchString(p) || sysLoose.MatchString(p)
@@ -77,8 +86,7 @@ func bareScore(name string) tool.Score {
 
 // sysRun reads files of a tree, or their paths and values as grep prints them.
 type sysRun struct {
-	ctx  *tool.Context
-	tree bool // the source is one file of a tree
+	ctx *tool.Context
 }
 
 func (s *sysRun) Match(l *tool.Line) tool.Score {

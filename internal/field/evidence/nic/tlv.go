@@ -147,7 +147,7 @@ func (r *tlvRun) value(l *tool.Line, out *tool.Out, label, value string) bool {
 		r.selector = value
 	case "DSCP", "UDP or DCCP", "TCP or SCTP", "TCP/SCTP/UDP/DCCP", "Ethertype", "EtherType", "Protocol ID":
 		return r.app(l, out, label, value)
-	case "CBS", "MAX_TCS", "MACsec Bypass Capable", "MBC", "cbs", "maxtcs", "mode":
+	case "CBS", "dscp2prio mapping", "MAX_TCS", "MACsec Bypass Capable", "MBC", "cbs", "maxtcs", "mode":
 	default:
 		return strings.HasPrefix(label, "APP#")
 	}
