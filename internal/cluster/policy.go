@@ -167,7 +167,7 @@ func (b *builder) headroomFits(in *qos.Intent) error {
 			each := in.Headroom
 			if l := b.c.Ports[p].Link; each == 0 && l != LinkID(None) {
 				link := &b.c.Links[l]
-				each = link.Rate.BytesIn(2*link.Delay) + 2*(in.MTU+frameOverhead)
+				each = qos.HeadroomFirstPrinciples(link.Rate, link.Delay, 0, in.MTU+frameOverhead, in.MTU+frameOverhead)
 			}
 			total += lossless * each
 		}
