@@ -115,28 +115,38 @@ func icrcOptions(p []byte) (uint32, bool) {
 	return crcRest(s, p[n+UDPLen+8:]), true
 }
 
-// crcRest finishes with the bytes of b. The instructions work on blocks of 16,
-// so the odd bytes go first.
+// crcTwo returns the state after two words, from state 0.
+func crcTwo(a, b uint64) uint32 {
+	lo, hi := uint32(a), uint32(a>>32)
+	s := slices[7][lo&0xff] ^ slices[6][lo>>8&0xff] ^ slices[5][lo>>16&0xff] ^ slices[4][lo>>24] ^
+		slices[3][hi&0xff] ^ slices[2][hi>>8&0xff] ^ slices[1][hi>>16&0xff] ^ slices[0][hi>>24]
+	lo, hi = uint32(b)^s, uint32(b>>32)
+	return slices[7][lo&0xff] ^ slices[6][lo>>8&0xff] ^ slices[5][lo>>16&0xff] ^ slices[4][lo>>24] ^
+		slices[3][hi&0xff] ^ slices[2][hi>>8&0xff] ^ slices[1][hi>>16&0xff] ^ slices[0][hi>>24]
+}
+
+// crcRest finishes with the bytes of b: whole blocks by fold where the processor
+// can, or by hash/crc32; what is left word by word.
 func crcRest(s uint32, b []byte) uint32 {
-	for len(b)&3 != 0 {
-		s = crc1(s, b[0])
-		b = b[1:]
+	s, n := fold(s, b)
+	b = b[n:]
+	if n == 0 && len(b) >= 64 {
+		n = len(b) &^ 15
+		s = ^crc32.Update(^s, crc32.IEEETable, b[:n])
+		b = b[n:]
 	}
-	if len(b)&4 != 0 {
+	n = len(b) / 8
+	s = crcWords(s, b, noMasks[:n])
+	b = b[8*n:]
+	if len(b) >= 4 {
 		s = crc4(s, binary.LittleEndian.Uint32(b))
 		b = b[4:]
 	}
-	n := len(b) & 8
-	if len(b) < 64 {
-		n = len(b)
+	for _, v := range b {
+		s = crc1(s, v)
 	}
-	if n > 0 {
-		s = crcWords(s, b, noMasks[:n/8])
-		if b = b[n:]; len(b) == 0 {
-			return ^s
-		}
-	}
-	return crc32.Update(^s, crc32.IEEETable, b)
+	return ^s
 }
 
-var noMasks [8]uint64
+// noMasks are the masks of plain words: as many as foldBlock leaves over.
+var noMasks [16]uint64

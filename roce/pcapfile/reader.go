@@ -36,6 +36,7 @@ const (
 // none of a capture's or the header is cut, and r's own error if that fails.
 func NewReader(r io.Reader) (*Reader, error) {
 	d := &Reader{src: source{r: r}}
+	d.src.blocks, _ = r.(BlockReader)
 	b, err := d.src.peek(4)
 	if err != nil {
 		return nil, d.broken(0, err, "a file header")

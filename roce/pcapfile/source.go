@@ -5,6 +5,17 @@ import (
 	"io"
 )
 
+// BlockReader is a stream that hands out its own buffers, so that a Reader need not
+// copy them: for streams that are read ahead.
+type BlockReader interface {
+	io.Reader
+	// NextBlock returns a buffer that begins with keep, the end of the buffer
+	// before, and goes on with what comes next in the stream, at least one byte
+	// unless there is an error. It may be overwritten at the next call. With an
+	// error, the buffer holds what there is: keep, at least.
+	NextBlock(keep []byte) ([]byte, error)
+}
+
 // windowLen is how much is read at once. A packet that would not fit makes the
 // window grow, to maxPacketBlock at most.
 const windowLen = 1 << 20
@@ -13,6 +24,7 @@ const windowLen = 1 << 20
 // call of peek or skip.
 type source struct {
 	r        io.Reader
+	blocks   BlockReader // r, if it is one
 	buf      []byte
 	from, to int   // the unread part of buf
 	base     int64 // offset in the stream of buf[0]
@@ -46,6 +58,14 @@ func (s *source) peek(n int) ([]byte, error) {
 
 // fill reads until n bytes are there or the stream ends.
 func (s *source) fill(n int) {
+	if s.blocks != nil {
+		for s.to-s.from < n && s.err == nil {
+			s.base += int64(s.from)
+			s.buf, s.err = s.blocks.NextBlock(s.buf[s.from:s.to])
+			s.from, s.to = 0, len(s.buf)
+		}
+		return
+	}
 	if s.from > 0 {
 		copy(s.buf, s.buf[s.from:s.to])
 		s.base += int64(s.from)

@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/cause"
 	"weir/internal/qos"
+	"weir/rc"
 	"weir/roce"
 	"weir/roce/pcapfile"
 	"weir/units"
@@ -19,22 +20,28 @@ type Options struct {
 	// Intent is what the cluster file wants of DSCP, ECN and MTU; nil: no
 	// cluster file.
 	Intent *qos.Intent
-	// Causes supplies what refutes a finding, what decides it and how to repair;
-	// nil: findings come without.
-	Causes *cause.Catalogue
-	// Packet, if set, is called for each RoCE packet and pause frame, after
-	// decoding and before the next one: for listings.
+	// Causes supplies what refutes a finding, what decides it and how to repair. It
+	// is called once, if there are findings; nil: they come without.
+	Causes func() (*cause.Catalogue, error)
+	// Filter leaves out what does not match it; nil: everything counts.
+	Filter *Filter
+	// Packet, if set, is called for each RoCE packet and pause frame that counts,
+	// in order, after it was analysed: for listings.
 	Packet func(*Sighting)
 }
 
 // Sighting is one packet as Options.Packet gets it. Its contents are valid
 // during the call.
 type Sighting struct {
-	Number uint64 // of the frame in the capture, from 1
-	At     units.Time
+	Number uint64     // of the frame in the capture, from 1
+	At     units.Time // since the first frame
 	Frame  *roce.Packet
 	ICRC   roce.ICRCState
-	Err    error // why decoding ended early; nil if it did not
+	Err    error    // why decoding ended early; nil if it did not
+	Class  rc.Class // of a request of a connection; rc.NotRequest for all others
+	Round  bool     // the first packet of a return of the sender
+	// SrcQPN is the sender's queue pair; 0: not known (yet).
+	SrcQPN roce.QPN
 }
 
 // An Analyser takes the packets of a capture one by one. It is not safe for
@@ -42,6 +49,7 @@ type Sighting struct {
 type Analyser struct {
 	options Options
 	packet  roce.Packet
+	seen    Sighting // of packet
 	flows   flowTable
 
 	frames, bytes  uint64
@@ -67,6 +75,7 @@ type Analyser struct {
 	start      int64
 	at         units.Time // of the last frame, since the first
 	end        units.Time
+	dropped    uint64 // by the capturing side
 	backwards  uint64 // frames whose clock went back
 	firstError uint64
 	stopped    *pcapfile.FormatError
@@ -138,18 +147,31 @@ func (a *Analyser) Add(rec *pcapfile.Record) {
 	a.end = max(a.end, at)
 	p := &a.packet
 	err := decodeLink(p, rec.LinkType, rec.Data)
+	a.seen = Sighting{Number: a.frames, At: at, Frame: p, Err: err}
 	switch {
 	case p.Has&(roce.HasPause|roce.HasPFC) != 0:
-		a.pause(at)
-		if a.options.Packet != nil {
-			a.options.Packet(&Sighting{Number: a.frames, At: at, Frame: p})
+		if a.options.Filter.match(&a.seen) {
+			a.pause(at)
+			a.show()
 		}
-		return
 	case p.Has&roce.HasBTH == 0:
 		a.other(rec, err)
-		return
+	default:
+		if err == nil {
+			a.seen.ICRC = p.CheckICRC()
+		}
+		if a.options.Filter.match(&a.seen) {
+			a.transport(at, err)
+			a.show()
+		}
 	}
-	a.transport(at, err)
+}
+
+// show passes the packet on for listings.
+func (a *Analyser) show() {
+	if a.options.Packet != nil {
+		a.options.Packet(&a.seen)
+	}
 }
 
 // other counts a frame that is not RoCE, or not recognisably so.
@@ -169,10 +191,8 @@ func (a *Analyser) other(rec *pcapfile.Record, err error) {
 // transport takes a packet with a BTH; err says whether decoding ended early.
 func (a *Analyser) transport(at units.Time, err error) {
 	p := &a.packet
-	state := roce.ICRCUnchecked
-	if err == nil {
-		state = p.CheckICRC()
-	} else if err != roce.ErrTruncated {
+	state := a.seen.ICRC
+	if err != nil && err != roce.ErrTruncated {
 		a.malformed++
 		note(&a.firstError, a.frames)
 	}
@@ -192,9 +212,6 @@ func (a *Analyser) transport(at units.Time, err error) {
 	if p.Has&roce.HasVLAN != 0 {
 		a.vlanTagged++
 	}
-	if a.options.Packet != nil {
-		a.options.Packet(&Sighting{Number: a.frames, At: at, Frame: p, ICRC: state, Err: err})
-	}
 	f := a.flows.get(&flowKey{src: p.Src(), dst: p.Dst(), qpn: p.BTH.DestQP, v1: v1})
 	if f == nil {
 		a.untracked++
@@ -211,6 +228,12 @@ func (a *Analyser) transport(at units.Time, err error) {
 		a.follow(f, s, kind, added, at)
 	}
 	s.lastAt, s.lastPacket = at, a.frames
+	switch {
+	case p.Has&roce.HasDETH != 0:
+		a.seen.SrcQPN = p.DETH.SrcQP
+	case f.peer != nil:
+		a.seen.SrcQPN = f.peer.qpn
+	}
 }
 
 // count enters a packet into its row and reports whether its PSN is new there.
@@ -290,3 +313,7 @@ func (a *Analyser) follow(f *flow, s *stream, kind Kind, added bool, at units.Ti
 		}
 	}
 }
+
+// CaptureDropped notes that the capturing side lost n frames, so that gaps are no
+// proof of loss.
+func (a *Analyser) CaptureDropped(n uint64) { a.dropped += n }

@@ -25,7 +25,6 @@ type congestion struct {
 	cnpAt   units.Time
 	gap     units.Time // mean time a packet before the CNP
 	slowAt  units.Time // when the first longer gap after it ended; 0: none
-	fastest units.Time // mean time a packet after it
 	last    units.Time
 }
 

@@ -49,19 +49,20 @@ type conn struct {
 
 // rounds tells how the sender went back.
 type rounds struct {
-	goBackN   uint64 // returns of two packets and more
-	single    uint64
-	byNAK     uint64 // asked for by a sequence NAK
-	byRNR     uint64
-	byGap     uint64 // READ requests for the rest, after a gap in the responses
-	byTimer   uint64 // by nobody
-	length    uint64 // of the one in progress; 0: none
-	first     uint64 // packet number of the first round by timer
-	longest   units.Time
-	shortest  units.Time // silences before rounds by timer
-	gapsSeen  uint64     // of answers.readGaps
-	lastStart roce.PSN
-	tries     uint64 // rounds in a row from the same PSN
+	goBackN    uint64 // returns of two packets and more
+	single     uint64
+	byNAK      uint64 // asked for by a sequence NAK
+	byRNR      uint64
+	byGap      uint64 // READ requests for the rest, after a gap in the responses
+	byTimer    uint64 // by nobody
+	length     uint64 // of the one in progress; 0: none
+	first      uint64 // packet number of the first round by timer
+	firstQuiet units.Time
+	longest    units.Time
+	shortest   units.Time // silences before rounds by timer
+	gapsSeen   uint64     // of answers.readGaps
+	lastStart  roce.PSN
+	tries      uint64 // rounds in a row from the same PSN
 }
 
 func (r *rounds) end() {
@@ -84,6 +85,7 @@ func (a *Analyser) request(f *flow, s *stream, at units.Time) {
 	d := descriptor(p)
 	quiet := at - s.lastAt
 	sight := c.tracker.RequestSent(at, &d, c.order.sent(p))
+	a.seen.Class, a.seen.Round = sight.Class, sight.Round
 	if sight.BadOrder {
 		c.badOrder++
 		note(&c.firstOdd, a.frames)
@@ -179,7 +181,7 @@ func (c *conn) again(a *Analyser, d *rc.Packet, sight rc.Sighting, at, quiet uni
 	case !sight.Asked:
 		r.byTimer++
 		if r.first == 0 {
-			r.first, r.shortest = a.frames, quiet
+			r.first, r.firstQuiet, r.shortest = a.frames, quiet, quiet
 		}
 		r.longest, r.shortest = max(r.longest, quiet), min(r.shortest, quiet)
 	case c.answers.lastWasRNR:

@@ -40,6 +40,13 @@ func (a *Analyser) judgeFile(ps *problems) {
 		}
 		p.see(max(a.frames, 1), "last frame that was read, wholly or in part")
 	}
+	if a.dropped > 0 {
+		p := ps.get("dropped", roce.GID{}, roce.GID{})
+		p.cause, p.severity, p.confidence, p.where = "not-a-fault", finding.Info, 1, "the capture"
+		p.summary = func(*problem) string {
+			return fmt.Sprintf("The kernel dropped %s because this program was too slow: what looks lost below may have passed.", many(a.dropped, "frame"))
+		}
+	}
 	if a.otherLinks > 0 {
 		p := ps.get("link type", roce.GID{}, roce.GID{})
 		p.cause, p.severity, p.confidence, p.where = "unknown", finding.Warning, 1, "the capture"

@@ -78,7 +78,7 @@ func (a *Analyser) judgeLoss(f *flow, ps *problems) {
 	}
 	p.see(w.firstNAK[0], "first NAK PSN sequence error, for PSN %d", w.nakPSN[0])
 	if timers > 0 {
-		p.see(r.first, "first packet sent again without a NAK, after %v of silence", r.shortest)
+		p.see(r.first, "first packet sent again without a NAK, after %v of silence", r.firstQuiet)
 	}
 	p.see(w.firstReadGap, "first READ response after a gap")
 	p.see(c.firstAgain, "first packet sent again")
@@ -97,7 +97,7 @@ func (a *Analyser) judgeStall(f *flow, ps *problems) {
 	if c.answers.hasAcked {
 		p.sums[1] = 1
 	}
-	p.see(c.rounds.first, "sent again from PSN %d on, after %v of silence; retry by retry %v to %v", c.rounds.lastStart, c.rounds.shortest, c.rounds.shortest, c.rounds.longest)
+	p.see(c.rounds.first, "sent again from PSN %d on, after %v of silence; retry by retry %v to %v", c.rounds.lastStart, c.rounds.firstQuiet, c.rounds.shortest, c.rounds.longest)
 }
 
 // judgeSlow: every packet and every answer was seen, and the timer ran out before them.
@@ -110,5 +110,5 @@ func (a *Analyser) judgeSlow(f *flow, ps *problems) {
 			many(p.sums[0], "packet"), many(p.sums[1], "timeout"))
 	}
 	p.add(c.retransmissions, c.rounds.byTimer)
-	p.see(c.rounds.first, "first packet sent again, after %v of silence", c.rounds.shortest)
+	p.see(c.rounds.first, "first packet sent again, after %v of silence", c.rounds.firstQuiet)
 }

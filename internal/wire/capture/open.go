@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 
@@ -26,6 +27,9 @@ type Source interface {
 // refused.
 const maxZstdMemory = 64 << 20
 
+// ErrCompression marks a stream whose compression cannot be undone from the start.
+var ErrCompression = errors.New("compressed stream is damaged")
+
 // decompress tells gzip and zstd by their magic numbers and returns the plain
 // stream, and a function that frees what it holds.
 func decompress(r io.Reader) (io.Reader, func(), error) {
@@ -38,13 +42,13 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return nil, nil, fmt.Errorf("gzip: %w", err)
+			return nil, nil, fmt.Errorf("gzip: %w: %w", ErrCompression, err)
 		}
 		return z, func() { z.Close() }, nil
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxZstdMemory), zstd.WithDecoderLowmem(true))
 		if err != nil {
-			return nil, nil, fmt.Errorf("zstd: %w", err)
+			return nil, nil, fmt.Errorf("zstd: %w: %w", ErrCompression, err)
 		}
 		return z, z.Close, nil
 	}

@@ -39,34 +39,26 @@ func (o *sendOrder) sent(p *roce.Packet) rc.Sent {
 	if p.Has&roce.HasIPv4 == 0 {
 		return rc.SentUnknown
 	}
-	who := identity{p.BTH.PSN, p.IPv4.ID, p.ICRC, p.Has&roce.HasICRC != 0}
-	twin := false
-	for _, r := range o.recent {
-		if r.ok && r == who {
-			twin = true
-		} else if r.ok && r.id == who.id && r.psn != who.psn {
-			o.fixed = true
-		}
-	}
-	o.recent[o.next%recentPackets] = who
-	o.next++
-	step := int16(p.IPv4.ID - o.newest)
+	id := p.IPv4.ID
 	if !o.started {
-		o.started, o.newest = true, p.IPv4.ID
-		return rc.SentUnknown
+		o.started, o.newest = true, id
+	} else if id == 0 && o.newest == 0 {
+		return rc.SentUnknown // a sender that does not number its packets
 	}
+	twin := o.twin(identity{p.BTH.PSN, id, p.ICRC, p.Has&roce.HasICRC != 0})
+	step := int16(p.IPv4.ID - o.newest)
 	if step > 0 {
-		o.newest = p.IPv4.ID
+		o.newest = id
 		if step >= orderStep {
 			o.good, o.trusted = 0, false
 		} else if o.good++; o.good >= orderRun {
 			o.good, o.trusted = orderRun, true
 		}
 	} else if !twin && step <= -orderStep {
-		o.good, o.trusted, o.newest = 0, false, p.IPv4.ID
+		o.good, o.trusted, o.newest = 0, false, id
 	}
 	switch {
-	case twin && p.IPv4.ID != 0 && !o.fixed:
+	case twin && id != 0 && !o.fixed:
 		return rc.SentTwin
 	case !o.trusted:
 		return rc.SentUnknown
@@ -76,4 +68,21 @@ func (o *sendOrder) sent(p *roce.Packet) rc.Sent {
 		return rc.SentBefore
 	}
 	return rc.SentUnknown
+}
+
+// twin reports whether a packet was seen a few packets ago, and remembers it.
+func (o *sendOrder) twin(who identity) bool {
+	twin := false
+	for i := range o.recent {
+		switch r := &o.recent[i]; {
+		case r.id != who.id || !r.ok:
+		case *r == who:
+			twin = true
+		case r.psn != who.psn:
+			o.fixed = true
+		}
+	}
+	o.recent[o.next%recentPackets] = who
+	o.next++
+	return twin
 }

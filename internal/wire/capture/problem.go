@@ -103,9 +103,13 @@ func (ps *problems) get(kind string, src, dst roce.GID) *problem {
 }
 
 // findings words the problems: the worst first, then in the order of the capture.
-// What refutes and decides them and the fixes come from the catalogue, if there is
-// one.
-func (ps *problems) findings(catalogue *cause.Catalogue) []finding.Finding {
+// What refutes and decides them and the fixes come from the catalogue that load
+// returns; without one they are left out.
+func (ps *problems) findings(load func() (*cause.Catalogue, error)) []finding.Finding {
+	var catalogue *cause.Catalogue
+	if load != nil && len(ps.list) > 0 {
+		catalogue, _ = load() // it is built into the program, and has a test of its own
+	}
 	slices.SortStableFunc(ps.list, func(p, q *problem) int {
 		return cmp.Or(cmp.Compare(q.severity, p.severity), cmp.Compare(p.first, q.first))
 	})

@@ -28,10 +28,14 @@ const (
 	aheadBytes  = 1 << 20
 )
 
+// keepRoom is the room before each block for the end of the one before: a packet
+// that lies across both. Longer ones are joined in a buffer of their own.
+const keepRoom = 64 << 10
+
 func newReadAhead(r io.Reader) *readAhead {
 	a := &readAhead{full: make(chan block, aheadBlocks), empty: make(chan []byte, aheadBlocks), stop: make(chan struct{})}
 	for range aheadBlocks {
-		a.empty <- make([]byte, aheadBytes)
+		a.empty <- make([]byte, keepRoom+aheadBytes)
 	}
 	go a.fill(r)
 	return a
@@ -48,7 +52,7 @@ func (a *readAhead) fill(r io.Reader) {
 		case <-a.stop:
 			return
 		}
-		n, err := r.Read(buf)
+		n, err := r.Read(buf[keepRoom:])
 		select {
 		case a.full <- block{buf, n, err}:
 		case <-a.stop:
@@ -60,23 +64,63 @@ func (a *readAhead) fill(r io.Reader) {
 	}
 }
 
+// next takes the next block, and gives the one before back.
+func (a *readAhead) next() error {
+	if a.cur.err != nil {
+		return a.cur.err
+	}
+	if a.cur.buf != nil {
+		a.empty <- a.cur.buf
+	}
+	b, ok := <-a.full
+	if !ok {
+		return io.ErrClosedPipe
+	}
+	a.cur, a.pos = b, 0
+	return nil
+}
+
+// Read reads as io.Reader says.
 func (a *readAhead) Read(p []byte) (int, error) {
 	for a.pos == a.cur.n {
-		if a.cur.err != nil {
-			return 0, a.cur.err
+		if err := a.next(); err != nil {
+			return 0, err
 		}
-		if a.cur.buf != nil {
-			a.empty <- a.cur.buf
+	}
+	n := copy(p, a.cur.buf[keepRoom+a.pos:keepRoom+a.cur.n])
+	a.pos += n
+	return n, nil
+}
+
+// NextBlock hands out the next block as pcapfile.BlockReader says.
+func (a *readAhead) NextBlock(keep []byte) ([]byte, error) {
+	old := a.cur.buf
+	for a.pos == a.cur.n {
+		if a.cur.err != nil {
+			return keep, a.cur.err
 		}
 		b, ok := <-a.full
 		if !ok {
-			return 0, io.ErrClosedPipe
+			return keep, io.ErrClosedPipe
+		}
+		if a.cur.buf != nil && &a.cur.buf[0] != &old[0] {
+			a.empty <- a.cur.buf // an empty block
 		}
 		a.cur, a.pos = b, 0
 	}
-	n := copy(p, a.cur.buf[a.pos:a.cur.n])
-	a.pos += n
-	return n, nil
+	first, end := keepRoom+a.pos-len(keep), keepRoom+a.cur.n
+	a.pos = a.cur.n
+	var out []byte
+	if first >= 0 {
+		out = a.cur.buf[first:end]
+		copy(out, keep)
+	} else {
+		out = append(append(make([]byte, 0, len(keep)+a.cur.n), keep...), a.cur.buf[keepRoom:end]...)
+	}
+	if old != nil && &old[0] != &a.cur.buf[0] {
+		a.empty <- old // keep has been copied out of it
+	}
+	return out, nil
 }
 
 // Close ends the goroutine as soon as its read returns.
