@@ -28,20 +28,23 @@ func newProgress(s *Streams) *progress {
 	return p
 }
 
-// update is called by the simulator every so often.
-func (p *progress) update(u sim.Progress) {
+// fullBar is the bar's end: thousandths.
+const fullBar = 1000
+
+// update is called by the simulator every so often. share is an estimate of
+// what is done, from 0 to 1.
+func (p *progress) update(u sim.Progress, share float64) {
 	if p.all == nil {
 		return
 	}
 	rate := float64(u.PacketHops) / max(0.001, p.now().Sub(p.started).Seconds()) / 1e6
 	p.text = fmt.Sprintf(" %v simulated, %.1f M hops, %.1f M/s", u.Now, float64(u.PacketHops)/1e6, rate)
 	if p.bar == nil {
-		p.bar = p.all.New(0, mpb.BarStyle().Rbound("|"), mpb.PrependDecorators(decor.Name("messages ")),
+		p.bar = p.all.New(fullBar, mpb.BarStyle().Rbound("|"), mpb.PrependDecorators(decor.Name("simulating ")),
 			mpb.AppendDecorators(decor.Percentage(), decor.Any(func(decor.Statistics) string { return p.text })),
 			mpb.BarRemoveOnComplete())
 	}
-	p.bar.SetTotal(int64(max(u.Messages, u.Completed+1)), false)
-	p.bar.SetCurrent(int64(u.Completed))
+	p.bar.SetCurrent(int64(min(share, 0.999) * fullBar))
 }
 
 // done takes the bar away.

@@ -15,19 +15,23 @@ import (
 	"weir/internal/report"
 	"weir/internal/twin"
 	"weir/internal/twin/ns3"
+	"weir/internal/twin/sim"
 )
 
 // simulateFlags are the flags of `weir simulate`.
 type simulateFlags struct {
-	set             []string
-	seed            uint64
-	output, format  string
-	json            bool
-	topology, flows string
-	paths, preset   string
-	fct             string
-	check           bool
-	require         []string
+	set                  []string
+	seed                 uint64
+	collective           string
+	begin, end, factor   string
+	algorithm, transport string
+	output, format       string
+	json                 bool
+	topology, flows      string
+	paths, preset        string
+	fct                  string
+	check                bool
+	require              []string
 }
 
 func newSimulate(s *Streams) *cobra.Command {
@@ -47,6 +51,12 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "change a value of the cluster file: PATH=VALUE, as in qos.ecn.min=10KB (repeatable)")
+	flags.StringVar(&f.collective, "collective", "", "run this collective: all_reduce, all_gather, reduce_scatter, all_to_all or broadcast")
+	flags.StringVarP(&f.begin, "begin", "b", "", "smallest size, as in nccl-tests: 16M is 16 MiB")
+	flags.StringVarP(&f.end, "end", "e", "", "largest size")
+	flags.StringVarP(&f.factor, "factor", "f", "", "factor from one size to the next")
+	flags.StringVar(&f.algorithm, "algorithm", "", "auto, ring, tree, nvls, nvls_tree or hierarchical")
+	flags.StringVar(&f.transport, "transport", "", "rocev2 (others follow)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything that chance decides (default: the file's)")
 	flags.StringVarP(&f.output, "output", "o", "", "write the report to a file instead of standard output")
 	flags.StringVar(&f.format, "format", "text", "form of the report: text or json")
@@ -72,42 +82,42 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 	if err != nil {
 		return err
 	}
-	var sim *report.Simulation
+	var result *report.Simulation
 	switch {
 	case f.topology != "" && len(args) == 1:
 		return refused(errors.New("--topology and a cluster file: one of them"))
 	case f.topology != "":
-		sim, err = simulateNS3(ctx, s, f)
+		result, err = simulateNS3(ctx, s, f)
 	case f.flows != "" || f.paths != "":
 		return refused(errors.New("--flows and --paths go with --topology"))
 	case len(args) == 0:
 		return refused(errors.New("no cluster file: weir simulate CLUSTER.yaml, or --topology with --flows"))
 	default:
-		sim, err = simulateCluster(ctx, s, f, args[0])
+		result, err = simulateCluster(ctx, s, f, args[0])
 	}
 	if err != nil {
 		return err
 	}
 	if err := writeReport(s, f.output, func(w io.Writer) error {
 		if f.format == "json" {
-			return report.WriteSimulationJSON(w, sim)
+			return report.WriteSimulationJSON(w, result)
 		}
-		return report.WriteSimulation(w, sim)
+		return report.WriteSimulation(w, result)
 	}); err != nil {
 		return err
 	}
-	report.WriteSpeed(s.Err, sim.Result)
-	return judge(s, sim, required)
+	report.WriteSpeed(s.Err, result.Result)
+	return judge(s, result, required)
 }
 
 // judge returns the exit status of a finished simulation.
-func judge(s *Streams, sim *report.Simulation, required []requirement) error {
-	if sim.Result.Interrupted {
+func judge(s *Streams, run *report.Simulation, required []requirement) error {
+	if run.Result.Interrupted {
 		return interrupted()
 	}
-	bad := sim.Result.Network.Totals.LosslessDrops > 0
+	bad := run.Result.Network.Totals.LosslessDrops > 0
 	for _, r := range required {
-		if got := r.value(sim); !(got >= r.least) {
+		if got := r.value(run); !(got >= r.least) {
 			fmt.Fprintf(s.Err, "weir: %s is %.3f, required %g\n", r.name, got, r.least)
 			bad = true
 		}
@@ -130,7 +140,9 @@ func simulateNS3(ctx context.Context, s *Streams, f *simulateFlags) (*report.Sim
 		return nil, refused(fmt.Errorf("--preset %w", err))
 	}
 	bar := newProgress(s)
-	c := &ns3.Case{File: f.flows, Preset: preset, Seed: f.seed, Check: f.check, Now: s.Now, Progress: bar.update}
+	c := &ns3.Case{File: f.flows, Preset: preset, Seed: f.seed, Check: f.check, Now: s.Now, Progress: func(p sim.Progress) {
+		bar.update(p, float64(p.Completed)/float64(max(1, p.Messages)))
+	}}
 	if err := readNS3(c, f); err != nil {
 		return nil, err
 	}

@@ -3,10 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
+	"weir/internal/answer/expect"
+	"weir/internal/answer/verdict"
+	"weir/internal/cluster"
 	"weir/internal/report"
+	"weir/internal/twin"
+	"weir/internal/twin/plan"
 )
 
 // hostFS opens files by the names that users give: absolute, or relative to
@@ -15,6 +22,119 @@ type hostFS struct{}
 
 func (hostFS) Open(name string) (fs.File, error) { return os.Open(name) }
 
+// loadCluster reads a cluster file with the overrides of --set.
+func loadCluster(name string, set []string) (*cluster.Cluster, error) {
+	c, err := cluster.Load(hostFS{}, name, set)
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe):
+		return nil, inputError(name, err)
+	case err != nil:
+		return nil, refused(err)
+	}
+	return c, nil
+}
+
 func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name string) (*report.Simulation, error) {
-	return nil, failed(errors.New("collectives are not there yet"))
+	c, err := loadCluster(name, f.overrides())
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Jobs) == 0 {
+		return nil, refused(fmt.Errorf("%s: no job to run: give the file a job, or --collective", name))
+	}
+	bar := newProgress(s)
+	r, err := twin.Run(ctx, c, twin.Options{Check: f.check, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }})
+	bar.done()
+	if err != nil {
+		return nil, asRefusal(err)
+	}
+	sim := &report.Simulation{Cluster: c.Name, Seed: c.Seed, Summary: describe(c), Result: r}
+	return sim, addVerdict(sim, c, r)
+}
+
+// overrides are the values of --set and of the flags that are short for them.
+func (f *simulateFlags) overrides() []string {
+	set := append([]string(nil), f.set...)
+	add := func(path, value string) {
+		if value != "" {
+			set = append(set, path+"="+value)
+		}
+	}
+	add("job.collective", f.collective)
+	add("job.begin", f.begin)
+	add("job.end", f.end)
+	add("job.factor", f.factor)
+	add("nccl.algorithm", f.algorithm)
+	add("transport", f.transport)
+	if f.seed != 0 {
+		add("seed", fmt.Sprint(f.seed))
+	}
+	return set
+}
+
+// addVerdict fills in the rows' rates and expectations and the verdict.
+func addVerdict(sim *report.Simulation, c *cluster.Cluster, r *twin.Result) error {
+	if len(r.Collectives) == 0 {
+		sim.Verdict = report.Verdict(verdict.Flows(c, r))
+		return nil
+	}
+	plans := map[string]*plan.Plan{}
+	expected := make([]expect.Collective, len(r.Collectives))
+	for i := range r.Collectives {
+		row := &r.Collectives[i]
+		p, err := planOf(c, row.Job, plans)
+		if err != nil {
+			return failed(err)
+		}
+		if expected[i], err = expect.Of(p, row.Bytes); err != nil {
+			return failed(err)
+		}
+		sim.Rows = append(sim.Rows, report.Row{
+			Collective: *row, AlgBW: verdict.AlgBW(row), BusBW: verdict.BusBW(row),
+			IdealBusBW: expected[i].IdealBusBW, ExpectedBusBW: expected[i].BusBW,
+		})
+	}
+	sim.Verdict = report.Verdict(verdict.Collectives(c, r, expected))
+	return nil
+}
+
+func planOf(c *cluster.Cluster, name string, plans map[string]*plan.Plan) (*plan.Plan, error) {
+	if p, ok := plans[name]; ok {
+		return p, nil
+	}
+	for i := range c.Jobs {
+		if c.Jobs[i].Name == name {
+			p, err := plan.New(c, &c.Jobs[i])
+			plans[name] = p
+			return p, err
+		}
+	}
+	return nil, fmt.Errorf("no job %s", name)
+}
+
+// describe says in one line what is simulated.
+func describe(c *cluster.Cluster) string {
+	gpus, nics, switches := 0, 0, 0
+	for i := range c.Hosts {
+		gpus += c.Hosts[i].GPUs
+		nics += len(c.Hosts[i].NICs)
+	}
+	for i := range c.Nodes {
+		if c.Nodes[i].Kind == cluster.SwitchNode {
+			switches++
+		}
+	}
+	rates := map[string]bool{}
+	var rate []string
+	for i := range c.Hosts {
+		for j := range c.Hosts[i].NICs {
+			if r := c.Ports[c.Hosts[i].NICs[j].Ports[0]].Rate.String(); !rates[r] {
+				rates[r] = true
+				rate = append(rate, r)
+			}
+		}
+	}
+	return fmt.Sprintf("%d hosts, %d GPUs, %d NICs of %s, %d switches (%s), %s, routing %s, seed %d",
+		len(c.Hosts), gpus, nics, strings.Join(rate, " and "), switches, c.Topology, c.Transport, c.Routing.Mode, c.Seed)
 }
