@@ -43,6 +43,9 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if len(c.Jobs) == 0 {
 		return nil, refused(fmt.Errorf("%s: no job to run: give the file a job, or --collective", name))
 	}
+	if err := simulated(c, name); err != nil {
+		return nil, err
+	}
 	bar := newProgress(s)
 	r, err := twin.Run(ctx, c, twin.Options{Check: f.check, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }})
 	bar.done()
@@ -51,6 +54,18 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	}
 	sim := &report.Simulation{Cluster: c.Name, Seed: c.Seed, Summary: describe(c), Result: r}
 	return sim, addVerdict(sim, c, r)
+}
+
+// simulated refuses what the file may say and the simulator does not do: a
+// result that silently leaves something out would be wrong.
+func simulated(c *cluster.Cluster, name string) error {
+	if c.Transport != cluster.RoCEv2 {
+		return refused(fmt.Errorf("transport %s: the simulator has %s", c.Transport, cluster.RoCEv2))
+	}
+	if len(c.Faults) > 0 {
+		return refused(fmt.Errorf("%s: fault %s: the simulator injects no faults yet", name, c.Faults[0].ID))
+	}
+	return nil
 }
 
 // overrides are the values of --set and of the flags that are short for them.

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir/internal/cluster"
@@ -25,10 +26,14 @@ const (
 // a word.
 func findings(c *cluster.Cluster, r *twin.Result, share float64) []finding.Finding {
 	var out []finding.Finding
+	named := func(id string) bool {
+		return slices.ContainsFunc(out, func(f finding.Finding) bool { return f.Cause == id })
+	}
 	for _, sign := range []func(*cluster.Cluster, *twin.Result, float64) (finding.Finding, bool){
 		losslessDrops, otherDrops, marksTooEarly, unevenTier, pausedWithoutMarks, slowRecovery,
 	} {
-		if f, ok := sign(c, r, share); ok {
+		// Thresholds that mark an idle link explain cuts without full links.
+		if f, ok := sign(c, r, share); ok && !(f.Cause == "dcqcn-recovery-too-slow" && named("ecn-threshold-too-low")) {
 			out = append(out, f)
 		}
 	}
