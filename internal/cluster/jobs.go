@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 func (b *builder) jobs() error {
 	names := map[string]bool{}
 	for i, n := range b.root.items("jobs") {
+		n.preferFlags()
 		j := Job{Name: n.stringOr("name", "job-"+strconv.Itoa(i), "default"), Start: n.time("start")}
 		if names[j.Name] {
 			return n.where("name").found("job "+quoted(j.Name)+" twice", "a name of its own for each job")
@@ -39,6 +39,21 @@ func (b *builder) jobs() error {
 		b.c.Jobs = append(b.c.Jobs, j)
 	}
 	return nil
+}
+
+// preferFlags lets what flags say of a job win over what the file says in
+// other words: another kind of job, or sizes in another form.
+func (n *node) preferFlags() {
+	for _, p := range [...][2]string{{"collective", "pattern"}, {"begin", "size"}, {"end", "size"}, {"size", "begin"}, {"size", "end"}} {
+		n.prefer(p[0], p[1])
+		if p[0] == "collective" {
+			n.prefer(p[1], p[0])
+		}
+	}
+	if n.gave("begin") && n.gave("end") && n.at("end").val.i < n.at("begin").val.i {
+		n.prefer("begin", "end")
+		n.prefer("end", "begin")
+	}
 }
 
 func (b *builder) hasPriority(p uint8) bool {
@@ -190,28 +205,6 @@ func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
-}
-
-func (b *builder) faults() error {
-	for _, n := range b.root.items("faults") {
-		f := Fault{ID: n.string("id"), Place: n.string("place"), Start: n.time("start"), Severity: -1}
-		if v := n.at("end").value(); v.s == "" {
-			f.End = units.Time(v.i)
-			if f.End <= f.Start {
-				return n.where("end", "start").found(fmt.Sprintf("a fault from %v to %v", f.Start, f.End), "an end after the start")
-			}
-		}
-		if v := n.at("severity").value(); v.s == "" {
-			f.Severity = v.f
-		}
-		if _, err := b.c.Place(f.Place); err != nil {
-			var c *clauseError
-			errors.As(err, &c)
-			return n.where("place").clause(c.found, c.allowed)
-		}
-		b.c.Faults = append(b.c.Faults, f)
-	}
-	return nil
 }
 
 func (b *builder) prices() error {

@@ -149,3 +149,30 @@ func TestOutOfOrderFollowsRouting(t *testing.T) {
 		}
 	}
 }
+
+func TestParseFault(t *testing.T) {
+	c := load(t, fourLeaves)
+	for _, tt := range []struct {
+		text string
+		want Fault
+	}{
+		{"pfc-storm@host-7/nic-1", Fault{"pfc-storm", "host-7/nic-1", 0, 0, -1}},
+		{"path-loss@host-1,host-2,start=1ms,end=3ms,severity=10%", Fault{"path-loss", "host-1,host-2", units.Millisecond, 3 * units.Millisecond, 0.1}},
+		{"incast@fabric,severity=0.5", Fault{"incast", "fabric", 0, 0, 0.5}},
+	} {
+		if got, err := c.ParseFault(tt.text); err != nil || got != tt.want {
+			t.Errorf("%s: %+v, %v", tt.text, got, err)
+		}
+	}
+	for _, tt := range []struct{ text, want string }{
+		{"pfc-storm", `--fault pfc-storm: no @ in "pfc-storm": allowed ` + faultForm},
+		{"pfc-storm@leaf-9", `--fault pfc-storm@leaf-9: found unknown node "leaf-9": allowed ` + placeForms},
+		{"pfc-storm@fabric,start=5", `--fault pfc-storm@fabric,start=5: "5" is not a time: a number with unit ps, ns, us, ms, s, min or h, as in 30us`},
+		{"pfc-storm@fabric,until=5ms", `--fault pfc-storm@fabric,until=5ms: found "until": allowed ` + faultForm},
+		{"pfc-storm@fabric,start=5ms,start=6ms", `--fault pfc-storm@fabric,start=5ms,start=6ms: found start twice: allowed each once`},
+		{"pfc-storm@fabric,start=5ms,end=1ms", `--fault pfc-storm@fabric,start=5ms,end=1ms: found a fault from 5ms to 1ms: allowed an end after the start`},
+	} {
+		_, err := c.ParseFault(tt.text)
+		checkRefusal(t, err, tt.want)
+	}
+}

@@ -30,6 +30,15 @@ type File struct {
 
 // Read is Load for those who also want the effective settings.
 func Read(fsys fs.FS, name string, overrides []string) (*File, error) {
+	set, err := Sets(overrides)
+	if err != nil {
+		return nil, err
+	}
+	return ReadWith(fsys, name, set)
+}
+
+// ReadWith is Read with overrides that name their flags.
+func ReadWith(fsys fs.FS, name string, overrides []Override) (*File, error) {
 	r, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -39,11 +48,19 @@ func Read(fsys fs.FS, name string, overrides []string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(name, data, overrides)
+	return parse(name, data, overrides)
 }
 
 // Parse is Read of text that is at hand. name stands in messages.
 func Parse(name string, data []byte, overrides []string) (*File, error) {
+	set, err := Sets(overrides)
+	if err != nil {
+		return nil, err
+	}
+	return parse(name, data, set)
+}
+
+func parse(name string, data []byte, overrides []Override) (*File, error) {
 	f, err := parseFile(data, overrides)
 	if err != nil {
 		var e *input.Error
@@ -58,7 +75,7 @@ func Parse(name string, data []byte, overrides []string) (*File, error) {
 	return f, nil
 }
 
-func parseFile(data []byte, overrides []string) (*File, error) {
+func parseFile(data []byte, overrides []Override) (*File, error) {
 	if len(data) > maxFile {
 		return nil, (position{line: 1, column: 1}).found("a file of more than 4 MiB", "at most 4 MiB")
 	}
@@ -76,7 +93,7 @@ func parseFile(data []byte, overrides []string) (*File, error) {
 	return &File{Cluster: b.c, settings: settings}, nil
 }
 
-func readSettings(data []byte, overrides []string) (*node, error) {
+func readSettings(data []byte, overrides []Override) (*node, error) {
 	r := &reader{}
 	body, err := r.document(data)
 	if err != nil {
@@ -137,7 +154,7 @@ func choiceIndex(n *node) int {
 
 // noEffect refuses settings that nothing reads, such as cores in a leaf-spine
 // fabric. Settings of the file that only an override made idle are let be.
-func (b *builder) noEffect(data []byte, overrides []string) error {
+func (b *builder) noEffect(data []byte, overrides []Override) error {
 	n, path := b.root.unused("", func(*node) bool { return true })
 	if n == nil {
 		return nil

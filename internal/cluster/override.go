@@ -5,14 +5,31 @@ import (
 	"strings"
 )
 
-// set applies one override "PATH=VALUE" to the settings.
-func (n *node) set(override string) error {
-	flag := "--set " + oneLine(override)
-	pos := position{flag: flag}
-	path, text, ok := strings.Cut(override, "=")
-	if !ok {
-		return pos.clause("no = in "+quoted(override), "allowed PATH=VALUE, as in qos.ecn.min=10KB")
+// An Override is one value that was given outside the file. It wins over the
+// file's. Flag stands as the place in messages: "--set qos.ecn.min=10KB", or
+// the whole of another flag that is short for a path, as in "-b 16M".
+type Override struct {
+	Flag, Path, Value string
+}
+
+// Sets turns texts of --set, PATH=VALUE, into overrides.
+func Sets(texts []string) ([]Override, error) {
+	var out []Override
+	for _, t := range texts {
+		flag := "--set " + oneLine(t)
+		path, value, ok := strings.Cut(t, "=")
+		if !ok {
+			return nil, (position{flag: flag}).clause("no = in "+quoted(t), "allowed PATH=VALUE, as in qos.ecn.min=10KB")
+		}
+		out = append(out, Override{flag, path, value})
 	}
+	return out, nil
+}
+
+// set applies one override to the settings.
+func (n *node) set(o Override) error {
+	pos := position{flag: oneLine(o.Flag)}
+	path, text := o.Path, o.Value
 	if len(text) > maxText<<8 {
 		return pos.found("a value this long", "at most 65280 bytes")
 	}

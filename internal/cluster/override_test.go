@@ -3,6 +3,7 @@ package cluster
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"weir/units"
 )
@@ -82,4 +83,36 @@ func TestRefusedOverrides(t *testing.T) {
 		_, err := Parse("c.yaml", []byte(file), set)
 		t.Run(tt.set, func(t *testing.T) { checkRefusal(t, err, tt.want) })
 	}
+}
+
+// A flag wins over what the file says in other words.
+func TestFlagsWin(t *testing.T) {
+	for _, tt := range []struct {
+		job        string
+		set        []string
+		kind       JobKind
+		begin, end units.Bytes
+	}{
+		{"{collective: all_reduce, size: 1M}", []string{"job.begin=2M", "job.end=8M"}, CollectiveJob, 2 * units.MiB, 8 * units.MiB},
+		{"{collective: all_reduce, begin: 2M, end: 8M}", []string{"job.size=1M"}, CollectiveJob, units.MiB, units.MiB},
+		{"{collective: all_reduce, begin: 2M, end: 8M}", []string{"job.begin=16M"}, CollectiveJob, 16 * units.MiB, 16 * units.MiB},
+		{"{collective: all_reduce, begin: 16M, end: 32M}", []string{"job.end=4M"}, CollectiveJob, units.MiB, 4 * units.MiB},
+		{"{pattern: incast, senders: 1, size: 1M}", []string{"job.collective=all_gather", "job.begin=1M"}, CollectiveJob, units.MiB, units.MiB},
+		{"{collective: all_reduce, begin: 2M}", []string{"job.pattern=incast"}, FlowJob, 0, 0},
+	} {
+		f, err := Parse("c.yaml", []byte("host: {count: 2}\njob: "+tt.job+"\n"), tt.set)
+		if err != nil {
+			t.Errorf("%s %v: %v", tt.job, tt.set, err)
+			continue
+		}
+		if j := f.Cluster.Jobs[0]; j.Kind != tt.kind || j.Begin != tt.begin || j.End != tt.end {
+			t.Errorf("%s %v: kind %d from %v to %v", tt.job, tt.set, j.Kind, j.Begin, j.End)
+		}
+	}
+}
+
+// Flags that are short for a path stand in the message.
+func TestNamedFlag(t *testing.T) {
+	_, err := ReadWith(fstest.MapFS{"c.yaml": {Data: []byte("host: {count: 2}\n")}}, "c.yaml", []Override{{"--collective all_reduse", "job.collective", "all_reduse"}})
+	checkRefusal(t, err, `--collective all_reduse: found collective "all_reduse": allowed all_reduce, all_gather, reduce_scatter, all_to_all, broadcast; did you mean "all_reduce"?`)
 }

@@ -53,6 +53,17 @@ func (n *node) gave(name string) bool {
 	return n.kids[i] != nil && n.kids[i].given
 }
 
+// prefer drops the setting loser of the file where a flag gave winner, which
+// cannot stand beside it.
+func (n *node) prefer(winner, loser string) {
+	i, _ := n.key.child(winner)
+	j, _ := n.key.child(loser)
+	w, l := n.kids[i], n.kids[j]
+	if w != nil && l != nil && w.given && l.given && w.pos.flag != "" && l.pos.flag == "" {
+		n.kids[j] = nil
+	}
+}
+
 // where returns the position of the first of the named settings that the user
 // wrote, else that of n.
 func (n *node) where(names ...string) position {
