@@ -73,7 +73,7 @@ type Queue struct {
 type Egress struct {
 	Where     string
 	WireBytes units.Bytes // frames with preamble and gap
-	Active    units.Time  // while it had something to send, or flows last
+	Active    units.Time  // while jobs ran; of flows that start together: until the first is done
 	Share     float64     // of line rate
 }
 

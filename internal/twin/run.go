@@ -58,11 +58,15 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 			o.Progress(Progress{p, min(1, float64(p.PacketHops)/max(1, hops))})
 		}
 	}
+	r := &run{cluster: c}
+	if together(c) {
+		cfg.FlowDone = r.flowDone
+	}
 	s, err := sim.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cluster: c, sim: s}
+	r.sim = s
 	if err := r.add(); err != nil {
 		return nil, err
 	}
@@ -88,6 +92,35 @@ type run struct {
 	sim         *sim.Sim
 	collectives []collectiveJob
 	flows       []flowJob
+	allFlows    *Egress // the busiest egress while all flows lasted
+}
+
+// together tells whether the cluster's only work is flows of one size that
+// start together, as in an incast or a permutation.
+func together(c *cluster.Cluster) bool {
+	for i := range c.Jobs {
+		job := &c.Jobs[i]
+		if job.Kind != cluster.FlowJob || len(job.Flows) == 0 || i > 0 {
+			return false
+		}
+		for _, f := range job.Flows {
+			if f.Bytes != job.Flows[0].Bytes || f.Start != job.Flows[0].Start {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// flowDone looks at the egresses when the first of flows that started together
+// is done: what a port carries while the last ones trickle out says little.
+func (r *run) flowDone(id sim.FlowID) {
+	if r.allFlows != nil {
+		return
+	}
+	f := r.sim.Flow(id)
+	n := Observe(r.cluster, r.sim, f.Done-f.Start, r.sim.Wire())
+	r.allFlows = &n.BusiestEgress
 }
 
 type collectiveJob struct {
@@ -193,6 +226,9 @@ func (r *run) result() *Result {
 		last = s.Now()
 	}
 	out.Network = Observe(r.cluster, s, max(0, last-min(first, last)), s.Wire())
+	if r.allFlows != nil {
+		out.Network.BusiestEgress = *r.allFlows
+	}
 	latency := s.Latency()
 	out.Messages = Latency{P50: latency.Quantile(0.5), P99: latency.Quantile(0.99), Count: latency.Count}
 	return out

@@ -137,7 +137,7 @@ func longest(all []resource) (float64, Limit) {
 			best = r
 		}
 	}
-	if best.US < 0.97*us {
+	if best.US < 0.95*us {
 		return us, ByLibrary
 	}
 	return us, best.limit

@@ -34,6 +34,10 @@ type Config struct {
 	// HeapQueue replaces the event wheel by a heap: slower, same result.
 	HeapQueue bool
 
+	// FlowDone, if set, is called when a flow is done, from inside the run. It
+	// may read counters.
+	FlowDone func(FlowID)
+
 	// Progress, if set, is called about every ProgressEvery events (0: a
 	// million).
 	Progress      func(Progress)

@@ -101,6 +101,9 @@ func (s *Sim) flowDone(id FlowID, first units.Time) {
 	f := &s.flows[id]
 	f.Sent, f.Done = first, s.now
 	s.open--
+	if s.cfg.FlowDone != nil {
+		s.cfg.FlowDone(id)
+	}
 	if f.next >= 0 {
 		s.startFlow(FlowID(f.next))
 	}
