@@ -157,14 +157,7 @@ func (p *Packet) putNetwork(b []byte) {
 		p.UDP.Put(b[n:])
 		n += UDPLen
 	}
-	payload := p.payloadBytes()
-	p.BTH.Pad = uint8(-payload & 3)
-	p.BTH.Put(b[n:])
-	n += BTHLen
-	n += p.putExtension(b[n:])
-	copy(b[n:], p.Payload)
-	clear(b[n+len(p.Payload) : n+payload+int(p.BTH.Pad)])
-	n += payload + int(p.BTH.Pad)
+	n += p.PutTransport(b[n:])
 	p.ICRC, _ = ICRC(b[:n])
 	binary.LittleEndian.PutUint32(b[n:], p.ICRC)
 	p.Has |= HasBTH | HasICRC | p.BTH.Opcode.Headers()
