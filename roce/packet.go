@@ -61,7 +61,7 @@ func (s ICRCState) String() string {
 // CheckICRC computes the ICRC of a decoded packet and compares. It does not
 // allocate.
 func (p *Packet) CheckICRC() ICRCState {
-	if p.Has&HasICRC == 0 {
+	if p.Has&HasICRC == 0 || len(p.Network) < ICRCLen {
 		return ICRCUnchecked
 	}
 	switch c, ok := ICRC(p.Network[:len(p.Network)-ICRCLen]); {

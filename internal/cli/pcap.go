@@ -2,12 +2,13 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"weir/internal/input"
 	"weir/internal/report"
 	"weir/internal/wire/capture"
+	"weir/roce"
 	"weir/roce/pcapfile"
 	"weir/units"
 )
@@ -83,37 +85,59 @@ the listing of --packets; without that, what is analysed at all.`,
 func runPcap(ctx context.Context, s *Streams, f *pcapFlags, args []string) (err error) {
 	o, err := f.options()
 	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			return inputError(f.cluster, err)
+		}
 		return refused(err)
 	}
 	if (len(args) == 0) == (f.iface == "") {
 		return refused(errors.New("pcap: give a FILE (or \"-\"), or --interface NAME"))
 	}
-	out := s.Out
-	if f.output != "" {
-		file, err := os.Create(f.output)
-		if err != nil {
-			return failed(err)
+	if !f.packets && !f.following {
+		a := capture.New(o)
+		if err := f.read(ctx, s, a, args); err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		out = file
+		return f.finish(ctx, s, a.Report())
 	}
-	w := bufio.NewWriterSize(out, 1<<16)
-	if f.packets || f.following {
-		o.Packet = lister(w, o.Filter)
-		o.Filter = nil
+	var r *capture.Report
+	var readErr error
+	err = writeReport(s, f.output, func(out io.Writer) error {
+		w := bufio.NewWriterSize(out, 1<<16)
+		o.Packet, o.Filter = lister(w, o.Filter), nil
+		a := capture.New(o)
+		if readErr = f.read(ctx, s, a, args); readErr != nil {
+			return w.Flush()
+		}
+		if r = a.Report(); f.following {
+			fmt.Fprintln(w)
+			return errors.Join(w.Flush(), report.WriteCapture(out, about(r, f.follow)))
+		}
+		return w.Flush()
+	})
+	if err != nil || readErr != nil {
+		return cmp.Or(readErr, err)
 	}
-	a := capture.New(o)
-	if err := f.read(ctx, s, a, args); err != nil {
-		return errors.Join(err, w.Flush())
+	return f.status(ctx, r)
+}
+
+// finish prints the report and gives its exit status.
+func (f *pcapFlags) finish(ctx context.Context, s *Streams, r *capture.Report) error {
+	err := writeReport(s, f.output, func(w io.Writer) error {
+		if f.format == "json" {
+			return report.WriteCaptureJSON(w, r)
+		}
+		return report.WriteCapture(w, r)
+	})
+	if err != nil {
+		return err
 	}
-	r := a.Report()
-	if f.following {
-		r = about(r, f.follow)
-		fmt.Fprintln(w)
-	}
-	if err := errors.Join(f.write(w, r), w.Flush()); err != nil {
-		return failed(err)
-	}
+	return f.status(ctx, r)
+}
+
+// status is the exit status of a report that was printed.
+func (f *pcapFlags) status(ctx context.Context, r *capture.Report) error {
 	if ctx.Err() != nil && f.iface == "" {
 		return interrupted()
 	}
@@ -123,17 +147,6 @@ func runPcap(ctx context.Context, s *Streams, f *pcapFlags, args []string) (err 
 		}
 	}
 	return nil
-}
-
-// write prints the report, or nothing where the packets were all that was asked for.
-func (f *pcapFlags) write(w io.Writer, r *capture.Report) error {
-	switch {
-	case f.format == "json":
-		return report.WriteCaptureJSON(w, r)
-	case f.packets && !f.following:
-		return nil
-	}
-	return report.WriteCapture(w, r)
 }
 
 // options turns flags into those of the analysis.
@@ -156,25 +169,19 @@ func (f *pcapFlags) options() (o capture.Options, err error) {
 			return o, fmt.Errorf("--speed %q: a rate such as 400Gbps", f.speed)
 		}
 	}
-	text := f.filter
-	if f.following {
-		qp := fmt.Sprintf("qp %d", f.follow)
-		if text != "" {
-			qp += " and (" + text + ")"
-		}
-		text = qp
-	}
-	if text != "" {
-		if o.Filter, err = capture.ParseFilter(text); err != nil {
+	if f.filter != "" {
+		if o.Filter, err = capture.ParseFilter(f.filter); err != nil {
 			return o, err
 		}
 		if o.Filter.NeedsAnalysis() && !f.packets && !f.following {
 			return o, &input.Error{File: "--filter", Found: "\"again\" in what is analysed", Allowed: "together with --packets"}
 		}
 	}
+	if f.following {
+		o.Filter = capture.OfQueuePair(roce.QPN(f.follow), o.Filter)
+	}
 	if f.cluster != "" {
-		dir, name := filepath.Split(f.cluster)
-		c, err := cluster.Load(os.DirFS(filepath.Clean(dir)), name, f.set)
+		c, err := cluster.Load(hostFS{}, f.cluster, f.set)
 		if err != nil {
 			return o, err
 		}

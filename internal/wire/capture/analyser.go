@@ -102,7 +102,13 @@ func (a *Analyser) Read(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	return a.Drain(ctx, d)
+	err = a.Drain(ctx, d)
+	var damaged *damagedStream
+	if errors.As(err, &damaged) {
+		a.stopped = &pcapfile.FormatError{Offset: d.Offset(), Reason: damaged.Error()}
+		return nil
+	}
+	return err
 }
 
 // Drain analyses the packets of a source until it ends. See Read.

@@ -159,7 +159,7 @@ const (
 	// matchWindow is how far behind the newest request an answer may be.
 	matchWindow = 1 << 16
 	// matchTries is how many answers are looked at before the likeliest flow is taken.
-	matchTries = 24
+	matchTries = 8
 	// matchFlows is how many flows between two addresses are looked at.
 	matchFlows = 256
 )

@@ -259,6 +259,15 @@ func (f *Filter) choice(s string, names ...string) (allowed string) {
 
 func (f *Filter) has(n uint64) bool { return f.lo <= n && n <= f.hi }
 
+// OfQueuePair returns the filter that takes what f takes of one queue pair.
+func OfQueuePair(qpn roce.QPN, f *Filter) *Filter {
+	qp := &Filter{op: opQP, lo: uint64(qpn), hi: uint64(qpn)}
+	if f == nil {
+		return qp
+	}
+	return &Filter{op: opAnd, a: qp, b: f}
+}
+
 // NeedsAnalysis reports whether f asks for what only the analysis of a packet
 // tells, so that it serves listings alone.
 func (f *Filter) NeedsAnalysis() bool {

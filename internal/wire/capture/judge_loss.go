@@ -41,13 +41,13 @@ func (a *Analyser) judgeLoss(f *flow, ps *problems) {
 	if c.damaged > 0 || w.rnrs > 0 {
 		naks, timers = 0, 0
 	}
-	if w.unseen > 0 && missing == 0 {
+	if unseen := w.unseen - min(w.unseen, c.damaged); unseen > 0 && missing == 0 {
 		p := ps.on("unseen", f)
 		p.cause, p.severity, p.confidence = "not-a-fault", finding.Info, 0.9
 		p.summary = func(p *problem) string {
 			return many(p.sums[0], "packet") + " not in the capture and acknowledged all the same: the capture lost them, not the network."
 		}
-		p.add(w.unseen)
+		p.add(unseen)
 		p.see(c.firstGap, "first packet after a gap")
 	}
 	if missing+naks+timers+w.readMissing == 0 {

@@ -14,7 +14,7 @@ import (
 	"weir/roce/pcapfile"
 )
 
-// A source delivers packets one by one: a file, or an interface.
+// A Source delivers packets one by one: a file, or an interface.
 type Source interface {
 	// Next reads the next packet; rec.Data is valid until the next call. It
 	// returns io.EOF at the end, a *pcapfile.FormatError where a file is cut or
@@ -30,6 +30,24 @@ const maxZstdMemory = 64 << 20
 // ErrCompression marks a stream whose compression cannot be undone from the start.
 var ErrCompression = errors.New("compressed stream is damaged")
 
+// damagedStream is the failure of a decompressor after its start.
+type damagedStream struct{ err error }
+
+func (e *damagedStream) Error() string { return "compressed stream is damaged: " + e.err.Error() }
+func (e *damagedStream) Unwrap() error { return ErrCompression }
+
+// decompressor marks the errors of a decompressor. A stream that is only cut ends
+// in io.ErrUnexpectedEOF, as files do.
+type decompressor struct{ r io.Reader }
+
+func (d decompressor) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		err = &damagedStream{err}
+	}
+	return n, err
+}
+
 // decompress tells gzip and zstd by their magic numbers and returns the plain
 // stream, and a function that frees what it holds.
 func decompress(r io.Reader) (io.Reader, func(), error) {
@@ -44,13 +62,13 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("gzip: %w: %w", ErrCompression, err)
 		}
-		return z, func() { z.Close() }, nil
+		return decompressor{z}, func() { z.Close() }, nil
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxZstdMemory), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, nil, fmt.Errorf("zstd: %w: %w", ErrCompression, err)
 		}
-		return z, z.Close, nil
+		return decompressor{z}, z.Close, nil
 	}
 	return b, func() {}, nil
 }
