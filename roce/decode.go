@@ -102,14 +102,6 @@ func (p *Packet) DecodeGRH(b []byte) error {
 	return p.decodeGRH(b)
 }
 
-// DecodeTransport decodes a packet that begins with its BTH and has wireLen bytes on
-// the wire, up to and with the ICRC, of which b may hold fewer. CheckICRC cannot
-// check such a packet: it lacks the network header. See DecodeEthernet.
-func (p *Packet) DecodeTransport(b []byte, wireLen int) error {
-	p.reset()
-	return p.decodeTransport(b[:min(len(b), max(wireLen, 0))], wireLen)
-}
-
 func (p *Packet) reset() {
 	p.Has, p.Tags = 0, 0
 	p.Payload, p.Network, p.PayloadLen = nil, nil, 0

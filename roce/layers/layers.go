@@ -58,7 +58,7 @@ func (t *Transport) LayerPayload() []byte { return t.Packet.Payload }
 // DecodeFromBytes reads the layer from what UDP carries. The data must be whole: their
 // length is taken for that on the wire. Errors are of type roce.Error.
 func (t *Transport) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
-	if err := t.Packet.DecodeTransport(data, len(data)); err != nil {
+	if err := t.Packet.DecodeTransport(data); err != nil {
 		if err == roce.ErrTruncated || err == roce.ErrLength {
 			df.SetTruncated()
 		}
