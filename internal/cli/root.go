@@ -104,7 +104,7 @@ func newRoot(s *Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetIn(s.In)
-	root.AddCommand(newSimulate(s), newPcap(s), newExplain(s), newVersion(s), newFacts(s))
+	root.AddCommand(newSimulate(s), newCluster(s), newPcap(s), newExplain(s), newVersion(s), newFacts(s))
 	return root
 }
 

@@ -30,6 +30,7 @@ type simulateFlags struct {
 	topology, flows      string
 	paths, preset        string
 	fct                  string
+	record, recordEvery  string
 	check                bool
 	require              []string
 }
@@ -66,6 +67,8 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	flags.StringVar(&f.paths, "paths", "", "CSV of path choices: src,dst,spine_index")
 	flags.StringVar(&f.preset, "preset", string(ns3.HPCC), "parameter set for --topology: "+ns3.Presets)
 	flags.StringVar(&f.fct, "fct", "", "write flow completion times to a file in the ns-3 simulators' form")
+	flags.StringVar(&f.record, "record", "", "write the counters of every port and NIC over simulated time into a new directory")
+	flags.StringVar(&f.recordEvery, "record-every", "100us", "simulated time between two readings of --record")
 	flags.BoolVar(&f.check, "check", false, "prove the simulator's invariants while it runs (slower)")
 	flags.StringArrayVar(&f.require, "require", nil, "fail (exit status 1) unless a value holds, as in share_of_expected=0.9")
 	return cmd
@@ -131,6 +134,9 @@ func judge(s *Streams, run *report.Simulation, required []requirement) error {
 func simulateNS3(ctx context.Context, s *Streams, f *simulateFlags) (*report.Simulation, error) {
 	if f.flows == "" {
 		return nil, refused(errors.New("--topology needs --flows"))
+	}
+	if f.record != "" {
+		return nil, refused(errors.New("--record goes with a cluster file"))
 	}
 	if len(f.set) > 0 {
 		return nil, refused(errors.New("--set goes with a cluster file; --preset has the settings of --topology"))

@@ -22,9 +22,9 @@ type hostFS struct{}
 
 func (hostFS) Open(name string) (fs.File, error) { return os.Open(name) }
 
-// loadCluster reads a cluster file with the overrides of --set.
-func loadCluster(name string, set []string) (*cluster.Cluster, error) {
-	c, err := cluster.Load(hostFS{}, name, set)
+// loadCluster reads a cluster file with the values that flags change.
+func loadCluster(name string, set []cluster.Override) (*cluster.File, error) {
+	c, err := cluster.ReadWith(hostFS{}, name, set)
 	var pe *fs.PathError
 	switch {
 	case errors.As(err, &pe):
@@ -36,10 +36,15 @@ func loadCluster(name string, set []string) (*cluster.Cluster, error) {
 }
 
 func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name string) (*report.Simulation, error) {
-	c, err := loadCluster(name, f.overrides())
+	set, err := f.overrides()
 	if err != nil {
 		return nil, err
 	}
+	file, err := loadCluster(name, set)
+	if err != nil {
+		return nil, err
+	}
+	c := file.Cluster
 	if len(c.Jobs) == 0 {
 		return nil, refused(fmt.Errorf("%s: no job to run: give the file a job, or --collective", name))
 	}
@@ -47,8 +52,16 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 		return nil, err
 	}
 	bar := newProgress(s)
-	r, err := twin.Run(ctx, c, twin.Options{Check: f.check, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }})
+	o := twin.Options{Check: f.check, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
+	rec, err := f.startRecord(c, name, &o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := twin.Run(ctx, c, o)
 	bar.done()
+	if err == nil && rec != nil {
+		err = rec.close()
+	}
 	if err != nil {
 		return nil, asRefusal(err)
 	}
@@ -69,23 +82,26 @@ func simulated(c *cluster.Cluster, name string) error {
 }
 
 // overrides are the values of --set and of the flags that are short for them.
-func (f *simulateFlags) overrides() []string {
-	set := append([]string(nil), f.set...)
-	add := func(path, value string) {
+func (f *simulateFlags) overrides() ([]cluster.Override, error) {
+	set, err := cluster.Sets(f.set)
+	if err != nil {
+		return nil, refused(err)
+	}
+	add := func(flag, path, value string) {
 		if value != "" {
-			set = append(set, path+"="+value)
+			set = append(set, cluster.Override{Path: path, Value: value, Flag: "--" + flag + " " + value})
 		}
 	}
-	add("job.collective", f.collective)
-	add("job.begin", f.begin)
-	add("job.end", f.end)
-	add("job.factor", f.factor)
-	add("nccl.algorithm", f.algorithm)
-	add("transport", f.transport)
+	add("collective", "job.collective", f.collective)
+	add("begin", "job.begin", f.begin)
+	add("end", "job.end", f.end)
+	add("factor", "job.factor", f.factor)
+	add("algorithm", "nccl.algorithm", f.algorithm)
+	add("transport", "transport", f.transport)
 	if f.seed != 0 {
-		add("seed", fmt.Sprint(f.seed))
+		add("seed", "seed", fmt.Sprint(f.seed))
 	}
-	return set
+	return set, nil
 }
 
 // addVerdict fills in the rows' rates and expectations and the verdict.
