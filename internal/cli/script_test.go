@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -42,7 +43,8 @@ func TestScripts(t *testing.T) {
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status,
+			"status":    status,
+			"interrupt": interrupt,
 		},
 	})
 }
@@ -69,4 +71,27 @@ func exitStatus(err error) string {
 		return strconv.Itoa(exit.ExitCode())
 	}
 	return err.Error()
+}
+
+// interrupt N weir ARGS... starts weir, sends it SIGINT once it has run for
+// a second, and checks its exit status.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: interrupt N command args...")
+	}
+	bin, err := exec.LookPath(args[1])
+	ts.Check(err)
+	cmd := exec.Command(bin, args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	ts.Check(cmd.Start())
+	time.Sleep(time.Second)
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	err = cmd.Wait()
+	got := "0"
+	if err != nil {
+		got = exitStatus(err)
+	}
+	if got != args[0] {
+		ts.Fatalf("exit status %s, want %s", got, args[0])
+	}
 }

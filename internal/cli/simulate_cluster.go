@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"weir/internal/answer/expect"
@@ -106,7 +107,7 @@ func (f *simulateFlags) overrides() ([]cluster.Override, error) {
 
 // addVerdict fills in the rows' rates and expectations and the verdict.
 func addVerdict(sim *report.Simulation, c *cluster.Cluster, r *twin.Result) error {
-	if len(r.Collectives) == 0 {
+	if !slices.ContainsFunc(c.Jobs, func(j cluster.Job) bool { return j.Kind == cluster.CollectiveJob }) {
 		sim.Verdict = report.Verdict(verdict.Flows(c, r))
 		return nil
 	}
