@@ -74,6 +74,28 @@ func (g *Grammar) Read(in, line string) (*Form, Args) {
 	return f, args
 }
 
+// Starts reports whether a line can stand at the top of a configuration: a
+// statement, a remark, a separator, or a prompt with one of these.
+func (g *Grammar) Starts(line string) bool {
+	text := strings.TrimSpace(line)
+	if text == "" {
+		return false
+	}
+	if text == g.lang.Separator {
+		return true
+	}
+	for _, c := range g.lang.Comments {
+		if strings.HasPrefix(text, c) {
+			return true
+		}
+	}
+	if _, command, ok := SplitPrompt(text); ok && command != "" {
+		text = command
+	}
+	f, _ := g.find("", splitWords(text))
+	return f != nil
+}
+
 // Other reports whether statements that start with word say nothing about
 // queues, in the named block.
 func (g *Grammar) Other(in, word string) bool { return slices.Contains(g.lang.Others[in], word) }

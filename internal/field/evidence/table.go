@@ -6,6 +6,7 @@ import (
 	"weir/internal/field/evidence/host"
 	"weir/internal/field/evidence/nccl"
 	"weir/internal/field/evidence/nic"
+	"weir/internal/field/evidence/switches"
 	"weir/internal/field/evidence/tests"
 	"weir/internal/field/evidence/tool"
 )
@@ -17,6 +18,7 @@ func Parsers() []tool.Parser {
 		nccl.Parsers(),
 		tests.Parsers(),
 		nic.Parsers(),
+		switches.Parsers(),
 		host.Parsers(),
 	)
 }

@@ -107,6 +107,9 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 	return p.out, nil
 }
 
+// Starts reports whether a line can stand at the top of a configuration.
+func Starts(line string) bool { return grammar.Starts(line) }
+
 // Score says how sure text is a Comware configuration.
 func Score(text []byte) int {
 	return dialect.ScoreMarks(text, []dialect.Mark{

@@ -144,6 +144,9 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 	return out, nil
 }
 
+// Starts reports whether a line can stand at the top of a configuration.
+func Starts(line string) bool { return grammar.Starts(line) }
+
 // Score says how sure text is an EOS configuration.
 func Score(text []byte) int {
 	return dialect.ScoreMarks(text, []dialect.Mark{

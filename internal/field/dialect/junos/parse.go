@@ -133,6 +133,21 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 	return p.out, nil
 }
 
+// Starts reports whether a line can stand at the top of a configuration: a
+// "set" line of a known part, a part with its brace, or the end of one.
+func Starts(line string) bool {
+	text := strings.TrimSpace(line)
+	if rest, ok := strings.CutPrefix(text, "set "); ok {
+		text = rest
+	} else if rest, ok := strings.CutSuffix(text, "{"); ok {
+		text = rest
+	} else {
+		return text == "}" || strings.HasPrefix(text, "## Last ")
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	return tops[first] || cosParts[first] || grammar.Other("", first)
+}
+
 // Score says how sure text is a Junos configuration.
 func Score(text []byte) int {
 	return dialect.ScoreMarks(text, []dialect.Mark{

@@ -75,6 +75,17 @@ func Read(settings []setting, out *dialect.Reading) *dialect.Reading {
 	return out
 }
 
+// Starts reports whether a line can stand at the top of a configuration: a
+// command, or a part of the tree in YAML.
+func Starts(line string) bool {
+	text := strings.TrimSpace(line)
+	if _, command, ok := dialect.SplitPrompt(text); ok && command != "" {
+		text = command
+	}
+	text = strings.TrimPrefix(text, "sudo ")
+	return strings.HasPrefix(text, "nv set ") || strings.HasPrefix(text, "nv unset ") || strings.HasPrefix(text, "nv config ") || looksYAML(line)
+}
+
 // Score says how sure text is an NVUE configuration.
 func Score(text []byte) int {
 	return dialect.ScoreMarks(text, []dialect.Mark{

@@ -110,6 +110,9 @@ func IsConfig(doc *jsontree.Node) int {
 	return min(score, 100)
 }
 
+// Starts reports whether a line can start config_db.json, or a part of it.
+func Starts(line string) bool { return jsontree.Starts(line) }
+
 // Score says how sure text is config_db.json.
 func Score(text []byte) int {
 	var marks []dialect.Mark

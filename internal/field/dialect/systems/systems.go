@@ -21,19 +21,20 @@ type System struct {
 	Vendor string
 	Parse  func(r io.Reader, source string) (*dialect.Reading, error)
 	Score  func(text []byte) int
+	Starts func(line string) bool
 }
 
 // All returns the dialects.
 func All() []System {
 	return []System{
-		{nxos.System, "Cisco NX-OS", nxos.Parse, nxos.Score},
-		{eos.System, "Arista EOS", eos.Parse, eos.Score},
-		{nvue.System, "NVIDIA Cumulus Linux", nvue.Parse, nvue.Score},
-		{onyx.System, "NVIDIA Onyx", onyx.Parse, onyx.Score},
-		{sonic.System, "SONiC", sonic.Parse, sonic.Score},
-		{vrp.System, "Huawei VRP", vrp.Parse, vrp.Score},
-		{comware.System, "H3C Comware", comware.Parse, comware.Score},
-		{junos.System, "Juniper Junos", junos.Parse, junos.Score},
+		{nxos.System, "Cisco NX-OS", nxos.Parse, nxos.Score, nxos.Starts},
+		{eos.System, "Arista EOS", eos.Parse, eos.Score, eos.Starts},
+		{nvue.System, "NVIDIA Cumulus Linux", nvue.Parse, nvue.Score, nvue.Starts},
+		{onyx.System, "NVIDIA Onyx", onyx.Parse, onyx.Score, onyx.Starts},
+		{sonic.System, "SONiC", sonic.Parse, sonic.Score, sonic.Starts},
+		{vrp.System, "Huawei VRP", vrp.Parse, vrp.Score, vrp.Starts},
+		{comware.System, "H3C Comware", comware.Parse, comware.Score, comware.Starts},
+		{junos.System, "Juniper Junos", junos.Parse, junos.Score, junos.Starts},
 	}
 }
 

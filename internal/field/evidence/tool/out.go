@@ -45,6 +45,14 @@ func (o *Out) List(n int, s fact.Subject, key string, v []string) { o.Fact(n, s,
 // Absent puts out that the source names the key and gives no value ("-", "N/A").
 func (o *Out) Absent(n int, s fact.Subject, key string) { o.Fact(n, s, key, fact.Value{}) }
 
+// Measured is Fact for a value that is a reading of a metric of the metric table.
+func (o *Out) Measured(n int, s fact.Subject, key, metric string, v fact.Value) {
+	o.sink.Fact(fact.Fact{
+		Subject: s, Key: key, Value: v, Unit: fact.UnitOf(key),
+		Origin: fact.Origin{Source: o.src, Line: n, Tool: o.tool, Metric: metric},
+	})
+}
+
 // Counter puts out a vendor's counter under "counter.<its name>", with the
 // name that the metric table has for it.
 func (o *Out) Counter(n int, s fact.Subject, name string, v fact.Value) {

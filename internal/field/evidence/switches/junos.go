@@ -1,0 +1,94 @@
+package switches
+
+import (
+	"regexp"
+	"strings"
+
+	"weir/internal/field/evidence/tool"
+)
+
+// junosPFC reads the PFC part of "show interfaces extensive", with state,
+// MTU and speed of the port. Of a priority it prints received before sent.
+var junosPFC = tool.Parser{
+	Tool: "junos show interfaces extensive", Versions: "Junos 18 to 24, Junos Evolved", Programs: []string{"show interfaces"},
+	Keys: []string{"link.state", "link.mtu", "link.speed", "pfc.rx_frames", "pfc.tx_frames", "pause.rx_frames", "pause.tx_frames"},
+	Recognise: func(w *tool.Window) tool.Score {
+		if junosPort.MatchString(w.First()) {
+			return tool.Sure
+		}
+		if junosPriority.MatchString(w.First()) || strings.HasPrefix(strings.TrimSpace(w.First()), "MAC Priority Flow Control Statistics") {
+			return tool.Likely + 10
+		}
+		return tool.No
+	},
+	New: func(ctx *tool.Context) tool.Session { return &junosSession{ctx: ctx, port: ctx.After("interfaces")} },
+}
+
+var (
+	junosPort     = regexp.MustCompile(`^Physical interface: (\S+?),(.*)$`)
+	junosPriority = regexp.MustCompile(`^\s+Priority\s*:\s*([0-7])\s+(\d+)\s+(\d+)\s*$`)
+	junosMTU      = regexp.MustCompile(`\bMTU: (\d+)`)
+	junosSpeed    = regexp.MustCompile(`\bSpeed: (\d+)([GM])bps`)
+	junosPause    = regexp.MustCompile(`^\s+MAC pause frames\s+(\d+)\s+(\d+)\s*$`)
+)
+
+type junosSession struct {
+	ctx  *tool.Context
+	port string
+}
+
+func (s *junosSession) Match(l *tool.Line) tool.Score {
+	switch {
+	case junosPort.MatchString(l.Text):
+		return tool.No
+	case junosPriority.MatchString(l.Text), junosPause.MatchString(l.Text):
+		return tool.Sure
+	case strings.HasPrefix(l.Text, "  "):
+		return tool.Likely - 10 // other parts of the output
+	case strings.TrimSpace(l.Text) == "":
+		return tool.Weak
+	}
+	return tool.No
+}
+
+func (s *junosSession) Take(l *tool.Line, out *tool.Out) {
+	if m := junosPort.FindStringSubmatch(l.Text); m != nil {
+		s.port = m[1]
+		if _, state, ok := strings.Cut(m[2], "Physical link is "); ok {
+			out.Text(l.N, s.ctx.Port(s.port), "link.state", strings.ToLower(strings.TrimSpace(state)))
+		}
+		return
+	}
+	port := s.ctx.Port(s.port)
+	if m := junosPriority.FindStringSubmatch(l.Text); m != nil {
+		for i, key := range []string{"pfc.rx_frames", "pfc.tx_frames"} {
+			if v, ok := number(m[2+i]); ok {
+				put(out, l.N, s.ctx.Queue(s.port, m[1]), key, v)
+			}
+		}
+		return
+	}
+	if m := junosPause.FindStringSubmatch(l.Text); m != nil {
+		for i, key := range []string{"pause.rx_frames", "pause.tx_frames"} {
+			if v, ok := number(m[1+i]); ok {
+				put(out, l.N, port, key, v)
+			}
+		}
+		return
+	}
+	if !strings.Contains(l.Text, "Link-level type") {
+		return
+	}
+	if m := junosMTU.FindStringSubmatch(l.Text); m != nil {
+		if v, ok := number(m[1]); ok {
+			out.Fact(l.N, port, "link.mtu", v)
+		}
+	}
+	if m := junosSpeed.FindStringSubmatch(l.Text); m != nil {
+		if v, ok := lineRate(m[1] + m[2]); ok {
+			out.Uint(l.N, port, "link.speed", v)
+		}
+	}
+}
+
+func (s *junosSession) End(*tool.Out) {}
