@@ -21,7 +21,7 @@ func (s *Sim) build() error {
 		ports += len(c.Nodes[i].Ports)
 	}
 	s.tx = make([]txPort, ports)
-	s.lanes = make([]lanes, ports)
+	s.rx = make([]rxPort, ports)
 	s.rare = make([]rarePort, ports)
 	s.refreshSet = make([]uint8, ports)
 	s.firstCard = make([]uint32, len(c.Hosts))
@@ -98,6 +98,8 @@ func (s *Sim) addNode(id cluster.NodeID) error {
 			}
 			s.nics = append(s.nics, nic)
 		}
+		r := &s.rx[p]
+		r.node, r.unit, r.local, r.host = t.node, t.unit, t.local, t.flags&isHost != 0
 	}
 	return nil
 }
@@ -109,8 +111,9 @@ func (s *Sim) connectPort(t *txPort, r *rarePort, port *cluster.Port) {
 	c := s.cluster
 	link := &c.Links[port.Link]
 	t.flags |= isCabled
-	t.peer = s.simPort(port.Peer)
-	t.delay, t.ctlDelay = link.Delay, link.Delay+s.model.PauseReaction
+	t.peer, t.peerNode = s.simPort(port.Peer), uint32(c.Ports[port.Peer].Node)
+	s.addLane(&t.lane, &s.rx[t.peer].lane)
+	t.delay, r.ctlDelay = link.Delay, link.Delay+s.model.PauseReaction
 	if m := c.Nodes[c.Ports[port.Peer].Node].Model; m != nil {
 		t.delay += m.Latency
 	}

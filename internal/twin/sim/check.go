@@ -28,9 +28,9 @@ func (s *Sim) checkPackets() {
 			found++
 		}
 	}
-	for i := range s.lanes {
-		count(&s.lanes[i].data)
-		count(&s.lanes[i].control)
+	for i := range s.rx {
+		found += int(s.inFlight(uint32(i)))
+		count(&s.rx[i].control)
 	}
 	for i := range s.nics {
 		count(&s.nics[i].acks)

@@ -136,19 +136,24 @@ func (s *Sim) Totals() Totals {
 
 // counters returns the counters of a NIC's port and priority.
 func (n *nicPort) counters(now units.Time, prio uint8) PriorityCounters {
-	c := n.count[prio]
+	c, w := n.count[prio], n.pauses[prio]
 	if since := n.since[prio]; since != units.Never {
-		c.Paused += min(now, n.until[prio]) - since
+		w.paused += min(now, n.until[prio]) - since
 	}
 	return PriorityCounters{
 		TxFrames: c.txFrames, TxBytes: c.txBytes, RxFrames: c.rxFrames, RxBytes: c.rxBytes,
-		TxXOFF: c.txXOFF, TxXON: c.txXON, RxXOFF: c.rxXOFF, RxXON: c.rxXON, Paused: c.Paused,
+		TxXOFF: w.txXOFF, TxXON: w.txXON, RxXOFF: w.rxXOFF, RxXON: w.rxXON, Paused: w.paused,
 	}
 }
 
-// nicCount is what a NIC's port counts of one priority.
-type nicCount struct {
-	txFrames, txBytes, rxFrames, rxBytes uint64
-	txXOFF, txXON, rxXOFF, rxXON         uint64
-	Paused                               units.Time
-}
+// nicCount is what a NIC's port counts of the frames of one priority, nicPauses
+// of its pauses.
+type (
+	nicCount struct {
+		txFrames, txBytes, rxFrames, rxBytes uint64
+	}
+	nicPauses struct {
+		txXOFF, txXON, rxXOFF, rxXON uint64
+		paused                       units.Time
+	}
+)

@@ -31,7 +31,7 @@
 // Time is in picoseconds. An event is 16 bytes, {time, key}; the key is node,
 // kind and index, and orders events of equal time, so that neither the queue
 // nor the order of insertion decides anything. What an event concerns lies in
-// arrays (Sim.tx, lanes, nics, senders, receivers, routes) under 32-bit
+// arrays (Sim.tx, rx, nics, senders, receivers, routes) under 32-bit
 // numbers. Frames on a link wait in the link's own list, and only the first is
 // in the queue; a wake-up of a port exists only while something waits there.
 // A NIC keeps the queue pairs that may send in rings and the paced ones in a

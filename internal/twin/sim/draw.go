@@ -6,7 +6,7 @@ package sim
 // nor other traffic changes it.
 func (s *Sim) draw(entity uint64, pk *packet) uint64 {
 	x := s.seed ^ entity
-	x = scramble(x ^ uint64(s.routes[pk.route].flow))
+	x = scramble(x ^ uint64(s.routes[pk.route()].flow))
 	return scramble(x ^ uint64(pk.PSN) ^ uint64(pk.attempt)<<24 ^ uint64(pk.kind)<<40)
 }
 

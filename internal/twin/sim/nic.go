@@ -11,25 +11,25 @@ import (
 
 // nicPort is what a NIC's port has besides a txPort.
 type nicPort struct {
-	// Queue pairs that may send now, as one ring for each priority, and those
-	// that wait for a time. A queue pair that has nothing to send is in
-	// neither. So a port never searches its queue pairs.
-	rings [qos.Priorities]fifo // of indexes into Sim.senders, chained by sender.next
-	paced []pacedSender
-	ready uint8 // priorities whose ring is not empty
-	turn  uint8 // priority served last
-
-	paused  uint8 // priorities that the network has stopped
-	pausing uint8 // priorities that this port has stopped the network for
-
-	card uint32
-
 	// Responses wait here in the order of packet.at: when they may leave.
 	acks, cnps fifo
 
-	until [qos.Priorities]units.Time // end of the pause in force, Never: XON ends it
-	since [qos.Priorities]units.Time // its start, Never: none
-	count [qos.Priorities]nicCount
+	ready   uint8 // priorities whose ring is not empty
+	turn    uint8 // priority served last
+	paused  uint8 // priorities that the network has stopped
+	pausing uint8 // priorities that this port has stopped the network for
+	card    uint32
+
+	// Queue pairs that may send now, as one ring for each priority, and those
+	// that wait for a time. A queue pair that has nothing to send is in
+	// neither. So a port never searches its queue pairs.
+	paced []pacedSender
+	rings [qos.Priorities]fifo // of indexes into Sim.senders, chained by sender.next
+
+	count  [qos.Priorities]nicCount
+	pauses [qos.Priorities]nicPauses
+	until  [qos.Priorities]units.Time // end of the pause in force, Never: XON ends it
+	since  [qos.Priorities]units.Time // its start, Never: none
 
 	xoffAt units.Time // when XOFF was sent last
 }
@@ -141,7 +141,7 @@ func (s *Sim) sendNIC(p uint32, n *nicPort, i uint32) {
 	c := &n.count[pk.prio]
 	c.txFrames++
 	c.txBytes += uint64(pk.bytes)
-	s.transmit(p, i)
+	s.transmit(p, i, pk.bytes)
 }
 
 // sendData sends the next packet of the first queue pair in a ring, and puts
@@ -165,7 +165,7 @@ func (s *Sim) sendData(p uint32, n *nicPort, prio uint8) bool {
 		s.pool.put(i)
 		return false
 	}
-	pk.qp, pk.route, pk.hop = qp, 2*qp, 0
+	pk.qp, pk.hop, pk.out = qp, 0, s.routes[2*qp].out
 	pk.kind, pk.prio, pk.flags = dataPacket, prio, 0
 	pk.attempt = q.attempt
 	pk.bytes = pk.Bytes + s.wire.Header

@@ -9,12 +9,12 @@ import (
 
 // pauseNIC takes a pause frame for a NIC's port: quanta 0 resumes.
 func (s *Sim) pauseNIC(p uint32, prio uint8, quanta uint16) {
-	n := &s.nics[s.tx[p].unit]
+	n := &s.nics[s.rx[p].unit]
 	bit := uint8(1) << prio
 	if quanta == 0 {
-		n.count[prio].rxXON++
+		n.pauses[prio].rxXON++
 	} else {
-		n.count[prio].rxXOFF++
+		n.pauses[prio].rxXOFF++
 	}
 	if s.obeys&bit == 0 {
 		return
@@ -40,7 +40,7 @@ func (s *Sim) pauseNIC(p uint32, prio uint8, quanta uint16) {
 // resume ends a pause.
 func (n *nicPort) resume(prio uint8, at units.Time) {
 	n.paused &^= 1 << prio
-	n.count[prio].Paused += at - n.since[prio]
+	n.pauses[prio].paused += at - n.since[prio]
 	n.since[prio] = units.Never
 }
 
@@ -74,7 +74,7 @@ func (s *Sim) accept(p uint32, n *nicPort, d *card, pk *packet) bool {
 // receive buffer.
 func (s *Sim) pauseNetwork(p uint32, n *nicPort, d *card, prio uint8) {
 	n.xoffAt = s.now
-	n.count[prio].txXOFF++
+	n.pauses[prio].txXOFF++
 	s.sendPause(p, prio, longestPause)
 	s.planDrain(p, n, d)
 }
@@ -90,7 +90,7 @@ func (s *Sim) planDrain(p uint32, n *nicPort, d *card) {
 
 // drain is the event that planDrain sets.
 func (s *Sim) drain(p uint32) {
-	n := &s.nics[s.tx[p].unit]
+	n := &s.nics[s.rx[p].unit]
 	d := &s.cards[n.card]
 	for m := n.pausing; m != 0; m &= m - 1 {
 		prio := uint8(bits.TrailingZeros8(m))
@@ -98,10 +98,10 @@ func (s *Sim) drain(p uint32) {
 		case d.drained-s.now <= d.xon:
 			s.pausing--
 			n.pausing &^= 1 << prio
-			n.count[prio].txXON++
+			n.pauses[prio].txXON++
 			s.sendPause(p, prio, 0)
 		case s.now >= n.xoffAt+switchcore.PauseTime(s.rare[p].rate, longestPause)/2:
-			n.count[prio].txXOFF++
+			n.pauses[prio].txXOFF++
 			s.sendPause(p, prio, longestPause)
 			n.xoffAt = s.now
 		}

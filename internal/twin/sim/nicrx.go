@@ -9,12 +9,13 @@ import (
 // arriveNIC takes a frame that has come in at a NIC's port.
 func (s *Sim) arriveNIC(p, i uint32) {
 	pk := &s.pool.all[i]
-	c := &s.nics[s.tx[p].unit].count[pk.prio]
+	n := &s.nics[s.rx[p].unit]
+	c := &n.count[pk.prio]
 	c.rxFrames++
 	c.rxBytes += uint64(pk.bytes)
 	switch pk.kind {
 	case dataPacket:
-		s.receiveData(p, i)
+		s.receiveData(p, n, i)
 	case ackPacket:
 		s.receiveAck(i)
 	case cnpPacket:
@@ -25,11 +26,10 @@ func (s *Sim) arriveNIC(p, i uint32) {
 
 // receiveData runs a data packet through the responder of its queue pair. The
 // packet becomes its own acknowledgement if there is one to send.
-func (s *Sim) receiveData(p, i uint32) {
+func (s *Sim) receiveData(p uint32, n *nicPort, i uint32) {
 	pk := &s.pool.all[i]
 	qp := pk.qp
 	r := &s.receivers[qp]
-	n := &s.nics[s.tx[p].unit]
 	count := &s.nicCounters[n.card]
 	count.DataReceived++
 	if d := &s.cards[n.card]; d.pace != 0 && !s.accept(p, n, d, pk) {
@@ -77,7 +77,7 @@ func (s *Sim) receiveData(p, i uint32) {
 	pk = &s.pool.all[i]
 	pk.Packet = out
 	pk.kind, pk.prio, pk.flags, pk.hop = ackPacket, s.model.AckPriority, 0, 0
-	pk.route, pk.bytes = 2*qp+1, s.wire.Ack
+	pk.out, pk.bytes = s.routes[2*qp+1].out, s.wire.Ack
 	if r.congested {
 		r.congested = false
 		pk.Flags |= rc.Congested
@@ -102,7 +102,7 @@ func (s *Sim) sendCNP(qp uint32, r *receiver, at units.Time) {
 	i := s.pool.get()
 	s.pool.all[i] = packet{
 		Packet: rc.Packet{PSN: roce.PSN(r.cnps & roce.PSNMask), Op: roce.CNP},
-		qp:     qp, at: at, route: 2*qp + 1, bytes: s.wire.CNP,
+		qp:     qp, at: at, out: s.routes[2*qp+1].out, bytes: s.wire.CNP,
 		kind: cnpPacket, prio: s.model.CNPPriority,
 	}
 	r.cnps++

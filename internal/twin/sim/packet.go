@@ -11,18 +11,26 @@ type packet struct {
 	rc.Packet
 	qp uint32
 
-	// at is when it has come in at the far end of the link that it is on; of a
-	// response that waits in its NIC, when it may leave.
+	// at is when a response that waits in its NIC may leave, and when a pause
+	// frame has come in at the far end of its link.
 	at units.Time
 
-	next    uint32
-	bytes   uint32 // of the frame, with FCS; of a pause, its quanta
-	route   uint32 // index into Sim.routes
-	attempt uint16 // rounds of retransmission of the queue pair before it
-	hop     uint8  // switches passed
+	next    uint32          // in the list that it is in, if any: see fifo
+	bytes   uint32          // of the frame, with FCS; of a pause, its quanta
+	out     [maxHops]uint16 // as in its route
+	attempt uint16          // rounds of retransmission of the queue pair before it
+	hop     uint8           // switches passed
 	kind    packetKind
 	prio    uint8
 	flags   packetFlags
+}
+
+// route returns the index of the packet's route in Sim.routes.
+func (p *packet) route() uint32 {
+	if p.kind == dataPacket {
+		return 2 * p.qp
+	}
+	return 2*p.qp + 1
 }
 
 type packetKind uint8

@@ -12,8 +12,9 @@ type txPort struct {
 	wakeAt    units.Time // when the port looks for something to send; Never: not planned
 	pace      units.Pace // of one byte
 	delay     units.Time // from the end of a frame here to its arrival: cable, and the pipeline behind it
-	ctlDelay  units.Time // the same for pause frames: cable, and reaction time
-	peer      uint32     // port at the other end
+	lane      laneTail
+	peer      uint32 // port at the other end
+	peerNode  uint32
 	node      uint32
 	unit      uint32 // index into Sim.nics or Sim.switches
 	local     uint16 // number within the node
@@ -31,11 +32,18 @@ const (
 	isUnusual = isDown | isTapped | isLossy
 )
 
-// lanes hold the frames that are on their way to a port, in order of arrival:
-// data, and pause frames, which do not pass the pipeline. Only the first frame
-// of a lane is in the event queue.
-type lanes struct {
-	data, control fifo
+// An rxPort is the receiving half of a port. It holds the frames that are on
+// their way to it, in order of arrival: data, and pause frames, which do not
+// pass the pipeline. Only the first frame of each kind is in the event queue. It
+// takes one cache line.
+type rxPort struct {
+	lane    laneHead
+	control fifo
+	node    uint32
+	unit    uint32 // index into Sim.nics or Sim.switches
+	local   uint16 // number within the node
+	host    bool
+	_       [33]byte
 }
 
 // rarePort is what most frames do not touch.
@@ -43,25 +51,23 @@ type rarePort struct {
 	entity uint64 // hash of the port's name, which random draws at this port depend on
 	loss   uint32 // chance that a frame sent here is lost, of 2^32
 	lost   uint64 // frames lost on the link behind this port
-	id     cluster.PortID
-	rate   units.BitRate
+	// ctlDelay is from the end of a pause frame here to its effect: cable, and
+	// reaction time.
+	ctlDelay units.Time
+	id       cluster.PortID
+	rate     units.BitRate
 }
 
-// transmit puts packet i on the link at port p, which must be idle.
-func (s *Sim) transmit(p uint32, i uint32) {
+// transmit puts packet i, a frame of so many bytes, on the link at port p,
+// which must be idle.
+func (s *Sim) transmit(p, i, bytes uint32) {
 	t := &s.tx[p]
-	pk := &s.pool.all[i]
-	t.busyUntil = s.now + s.frameTime(t, pk.bytes)
+	t.busyUntil = s.now + s.frameTime(t, bytes)
 	s.hops++
 	if t.flags&isUnusual != 0 && !s.inspect(p, i) {
 		return
 	}
-	pk.at = t.busyUntil + t.delay
-	lane := &s.lanes[t.peer].data
-	if lane.head == 0 {
-		s.queue.push(pk.at, makeKey(s.tx[t.peer].node, kindArrive, t.peer))
-	}
-	lane.push(s.pool.all, i)
+	s.launch(t, t.busyUntil+t.delay, i)
 }
 
 // frameTime returns how long a frame of so many bytes occupies a link.
@@ -113,26 +119,22 @@ func (s *Sim) sendPause(p uint32, prio uint8, quanta uint16) {
 	if t.flags&(isDown|isTapped) != 0 && !s.inspect(p, i) {
 		return
 	}
-	pk.at = t.busyUntil + t.ctlDelay
-	lane := &s.lanes[t.peer].control
-	if lane.head == 0 {
-		s.queue.push(pk.at, makeKey(s.tx[t.peer].node, kindControl, t.peer))
+	pk.at = t.busyUntil + s.rare[p].ctlDelay
+	r := &s.rx[t.peer]
+	if r.control.head == 0 {
+		s.queue.push(pk.at, makeKey(r.node, kindControl, t.peer))
 	}
-	lane.push(s.pool.all, i)
+	r.control.push(s.pool.all, i)
 }
 
 // arrive is the event that the first frame of port p's data lane has come in.
 func (s *Sim) arrive(p uint32) {
-	all := s.pool.all
-	lane := &s.lanes[p].data
-	i := lane.pop(all)
-	if next := lane.head; next != 0 {
-		s.queue.push(all[next].at, makeKey(s.tx[p].node, kindArrive, p))
-	}
-	if s.tx[p].flags&isHost != 0 {
+	r := &s.rx[p]
+	i := s.land(r, p)
+	if r.host {
 		s.arriveNIC(p, i)
 	} else {
-		s.arriveSwitch(p, i)
+		s.arriveSwitch(r, i)
 	}
 }
 
@@ -140,14 +142,14 @@ func (s *Sim) arrive(p uint32) {
 // come in and takes effect.
 func (s *Sim) arriveControl(p uint32) {
 	all := s.pool.all
-	lane := &s.lanes[p].control
-	i := lane.pop(all)
-	if next := lane.head; next != 0 {
-		s.queue.push(all[next].at, makeKey(s.tx[p].node, kindControl, p))
+	r := &s.rx[p]
+	i := r.control.pop(all)
+	if next := r.control.head; next != 0 {
+		s.queue.push(all[next].at, makeKey(r.node, kindControl, p))
 	}
 	prio, quanta := all[i].prio, uint16(all[i].bytes)
 	s.pool.put(i)
-	if s.tx[p].flags&isHost != 0 {
+	if r.host {
 		s.pauseNIC(p, prio, quanta)
 	} else {
 		s.pauseSwitch(p, prio, quanta)

@@ -276,11 +276,11 @@ func (q *queue) tune() {
 	q.popped, q.farPushed, q.passed = 0, 0, 0
 	shift, buckets := q.shift, len(q.first)
 	switch {
-	case popped > 4*passed && shift > 0:
+	case popped > 16*passed && shift > 0:
 		// At most a factor of 16 at a time: density comes in spells.
-		shift -= min(4, shift, uint(bits.Len64(popped/passed))-2)
-	case popped < passed && shift < maxShift:
-		shift += min(4, maxShift-shift, uint(bits.Len64(passed/max(popped, 1))))
+		shift -= min(4, shift, uint(bits.Len64(popped/passed))-4)
+	case popped < 4*passed && shift < maxShift:
+		shift += min(4, maxShift-shift, uint(bits.Len64(4*passed/max(popped, 1))))
 	}
 	if (far > popped/32 || shift < q.shift && far > popped/256) && buckets < maxBuckets {
 		buckets = min(maxBuckets, buckets*4)

@@ -8,7 +8,7 @@ import (
 
 // maxHops is how many switches of a path are remembered; behind them each
 // packet is routed anew.
-const maxHops = 8
+const maxHops = 6
 
 const noPort = ^uint16(0)
 
@@ -32,15 +32,15 @@ type flowlet struct {
 
 // nextHop returns the port by which a packet leaves a switch.
 func (s *Sim) nextHop(u *switchUnit, pk *packet) (uint16, bool) {
-	r := &s.routes[pk.route]
-	if h := pk.hop; h < maxHops && r.out[h] != noPort {
-		return r.out[h], true
+	if h := pk.hop; h < maxHops && pk.out[h] != noPort {
+		return pk.out[h], true
 	}
-	return s.decide(u, pk, r)
+	return s.decide(u, pk)
 }
 
 // decide routes a packet whose way is not remembered.
-func (s *Sim) decide(u *switchUnit, pk *packet, r *route) (uint16, bool) {
+func (s *Sim) decide(u *switchUnit, pk *packet) (uint16, bool) {
+	r := &s.routes[pk.route()]
 	hops := s.fabric.NextHops(u.node, r.dst)
 	switch {
 	case len(hops) == 0:
@@ -62,7 +62,7 @@ func (s *Sim) decide(u *switchUnit, pk *packet, r *route) (uint16, bool) {
 		}
 	case cluster.Flowlet:
 		if h := pk.hop; h < maxHops {
-			f := &s.flowlets[pk.route*maxHops+uint32(h)]
+			f := &s.flowlets[pk.route()*maxHops+uint32(h)]
 			if f.node != u.node || s.now-f.last > s.cluster.Routing.FlowletGap {
 				f.node, f.out = u.node, s.leastLoaded(u, hops, pk)
 			}

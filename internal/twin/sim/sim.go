@@ -20,7 +20,8 @@ type Sim struct {
 	hops  uint64
 
 	tx        []txPort // by port
-	lanes     []lanes  // by receiving port
+	rx        []rxPort // by port
+	flights   []flight
 	switches  []switchUnit
 	nics      []nicPort
 	cards     []card
@@ -58,6 +59,8 @@ type Sim struct {
 	open, stranded, failures  int
 	unroutable, checkAt       uint64
 	pausing                   int // (NIC port, priority) pairs that pause the network
+
+	warmth uint32
 
 	cfg     Config
 	cluster *cluster.Cluster
@@ -206,6 +209,9 @@ func (s *Sim) step(until units.Time, n uint64) bool {
 		e, ok := q.next()
 		if !ok || e.at > until {
 			return false
+		}
+		if q.head == 0 {
+			s.warm(q.open)
 		}
 		q.drop()
 		s.now = e.at

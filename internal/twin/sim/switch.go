@@ -19,9 +19,8 @@ type switchUnit struct {
 }
 
 // arriveSwitch takes a frame that has passed the pipeline of a switch.
-func (s *Sim) arriveSwitch(p, i uint32) {
-	t := &s.tx[p]
-	u := &s.switches[t.unit]
+func (s *Sim) arriveSwitch(r *rxPort, i uint32) {
+	u := &s.switches[r.unit]
 	pk := &s.pool.all[i]
 	out, ok := s.nextHop(u, pk)
 	if !ok {
@@ -30,7 +29,7 @@ func (s *Sim) arriveSwitch(p, i uint32) {
 		return
 	}
 	pk.hop++
-	e := switchcore.Entry{Packet: i, Bytes: pk.bytes, In: t.local, Out: out, Priority: pk.prio}
+	e := switchcore.Entry{Packet: i, Bytes: pk.bytes, In: r.local, Out: out, Priority: pk.prio}
 	if pk.kind != cnpPacket {
 		e.Flags = switchcore.Capable
 	}
@@ -102,7 +101,7 @@ func (s *Sim) serveSwitch(p uint32) {
 	if o.Mark != 0 {
 		s.mark(u, t.local, e.Packet, o)
 	}
-	s.transmit(p, e.Packet)
+	s.transmit(p, e.Packet, e.Bytes)
 	if u.core.PortBytes(t.local) != 0 {
 		s.wakeAt(p, t.busyUntil)
 	}
@@ -113,7 +112,7 @@ func (s *Sim) serveSwitch(p uint32) {
 
 // pauseSwitch takes a pause frame for a switch's port.
 func (s *Sim) pauseSwitch(p uint32, prio uint8, quanta uint16) {
-	t := &s.tx[p]
+	t := &s.rx[p]
 	u := &s.switches[t.unit]
 	u.core.Pause(s.now, t.local, prio, quanta)
 	if s.watchdog {

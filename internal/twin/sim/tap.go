@@ -56,7 +56,7 @@ func (s *Sim) show(p, i uint32) {
 	if pk.kind == pausePacket {
 		f.Bytes, f.Quanta = s.wire.PFC, uint16(pk.bytes)
 	} else {
-		f.Bytes, f.Packet, f.Fields = pk.bytes, pk.Packet, s.routes[pk.route].hash
+		f.Bytes, f.Packet, f.Fields = pk.bytes, pk.Packet, s.routes[pk.route()].hash
 	}
 	f.At = t.busyUntil - s.frameTime(t, f.Bytes)
 	s.taps[p](&f)
