@@ -22,10 +22,10 @@ type block struct {
 	err error
 }
 
-// Blocks of 1 MiB: small enough for memory, large enough that the hand-over costs nothing.
+// Small enough for the caches, large enough that the hand-over costs nothing.
 const (
 	aheadBlocks = 4
-	aheadBytes  = 1 << 20
+	aheadBytes  = 256 << 10
 )
 
 // keepRoom is the room before each block for the end of the one before: a packet
