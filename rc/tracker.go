@@ -208,14 +208,14 @@ func (t *Tracker) behind(at units.Time, in *Packet, distance uint32, sent Sent) 
 		s.Class = Repeated
 		return s
 	}
-	s.Asked = t.asked && !psn.Less(t.nak)
 	guess := sent == SentUnknown
 	switch {
 	case t.inRound && !psn.Less(t.roundNext):
 	case t.maybeRound && psn == t.roundNext && !filled:
 		s.Round = true // it began with the packet before, which looked overtaken
-	case s.Asked:
-		s.Round = true
+	case t.asked && !psn.Less(t.nak):
+		s.Round, s.Asked = true, true
+		t.asked = false
 	case guess && filled && at-since <= overtaking:
 		s.Class = OutOfOrder
 	case guess && !filled && t.justSeen(psn, at):
@@ -227,9 +227,6 @@ func (t *Tracker) behind(at units.Time, in *Packet, distance uint32, sent Sent) 
 	t.roundNext = psn.Add(int32(t.Span(in)))
 	t.inRound = s.Class == Retransmission
 	t.maybeRound = !t.inRound
-	if t.inRound {
-		t.asked = false
-	}
 	return s
 }
 
@@ -335,7 +332,8 @@ func (t *Tracker) Response(at units.Time, in *Packet) (unseen uint32) {
 			if d := behind.Sub(t.Expected); d >= 0 || d < -strayFrom {
 				return 0
 			}
-			t.nak, t.asked, t.inRound = behind, true, false
+			// What was under way still passes: the return begins with an older PSN.
+			t.nak, t.asked = behind, true
 		default:
 			return 0
 		}

@@ -146,6 +146,18 @@ func TestTracker(t *testing.T) {
 			{us, only, 11, 8, 0, again(3, "round asked"), 0},
 			{ns, only, 13, 8, 0, again(1), 0},
 		}},
+		{"NAK while a round is under way", []sight{
+			{0, only, 10, 8, 0, starting, 0},
+			{ns, only, 12, 8, 0, skipped(1), 0},
+			{ns, only, 14, 8, 0, skipped(1), 0},
+			{us, ack, 11, 0, nak, rc.Sighting{}, 0},
+			{us, only, 11, 8, 0, again(4, "round asked fills"), 0},
+			{ns, only, 12, 8, 0, again(3), 0},
+			{ns, ack, 13, 0, nak, rc.Sighting{}, 0},
+			{ns, only, 14, 8, 0, again(1), 0}, // still of the first round
+			{us, only, 13, 8, 0, again(2, "round asked fills"), 0},
+			{ns, only, 14, 8, 0, again(1), 0},
+		}},
 		{"lost by the capture", []sight{
 			{0, only, 10, 8, 0, starting, 0},
 			{ns, only, 14, 8, 0, skipped(3), 0},
