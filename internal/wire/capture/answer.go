@@ -108,6 +108,9 @@ func (c *conn) respond(a *Analyser, d *rc.Packet, at units.Time) {
 	if waited, ok := c.pending.answered(last, at); ok && c.latency != nil {
 		c.latency.add(int64(waited / units.Nanosecond))
 	}
+	if !last.Less(c.rounds.lastStart) {
+		c.rounds.tries = 0
+	}
 	if !w.hasAcked || w.acked.Less(last) {
 		w.acked, w.hasAcked = last, true
 		c.rounds.tries = 0

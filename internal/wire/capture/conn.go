@@ -56,6 +56,7 @@ type rounds struct {
 	byGap      uint64 // READ requests for the rest, after a gap in the responses
 	byTimer    uint64 // by nobody
 	length     uint64 // of the one in progress; 0: none
+	deaf       uint64 // of those: what was sent again had been acknowledged
 	first      uint64 // packet number of the first round by timer
 	firstQuiet units.Time
 	longest    units.Time
@@ -182,6 +183,9 @@ func (c *conn) again(a *Analyser, d *rc.Packet, sight rc.Sighting, at, quiet uni
 		r.byTimer++
 		if r.first == 0 {
 			r.first, r.firstQuiet, r.shortest = a.frames, quiet, quiet
+		}
+		if w := &c.answers; w.hasAcked && !w.acked.Less(d.PSN) {
+			r.deaf++
 		}
 		r.longest, r.shortest = max(r.longest, quiet), min(r.shortest, quiet)
 	case c.answers.lastWasRNR:

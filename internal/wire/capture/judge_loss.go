@@ -53,7 +53,7 @@ func (a *Analyser) judgeLoss(f *flow, ps *problems) {
 	if missing+naks+timers+w.readMissing == 0 {
 		return
 	}
-	if missing+naks+w.readMissing == 0 && f.peer != nil && w.acks >= c.asking+c.retransmissions {
+	if missing+naks+w.readMissing+r.deaf == 0 && f.peer != nil && w.acks >= c.asking+c.retransmissions {
 		a.judgeSlow(f, ps)
 		return
 	}
@@ -69,10 +69,10 @@ func (a *Analyser) judgeLoss(f *flow, ps *problems) {
 		return "Packets are lost: " + list(
 			when(p.sums[0], "%s missing when the capture saw the ones behind", many(p.sums[0], "PSN")),
 			when(p.sums[1], "%s for packets that the capture did see, so lost behind it", many(p.sums[1], "sequence NAK")),
-			when(p.sums[2], "%s sent again after a silence without a NAK, so the last packets or their acknowledgements were lost", many(p.sums[2], "time")),
+			when(p.sums[2], "%s sent again after a silence without a NAK, so %s lost", many(p.sums[2], "time"), lostAfterSilence(p)),
 			when(p.sums[3], "%s of READ responses missing", many(p.sums[3], "PSN"))) + "." + again
 	}
-	p.add(missing, naks, timers, w.readMissing, c.retransmissions, r.goBackN<<32|r.single)
+	p.add(missing, naks, timers, w.readMissing, c.retransmissions, r.goBackN<<32|r.single, r.deaf)
 	if missing > 0 {
 		p.see(c.firstGap, "first packet after a gap")
 	}
@@ -82,6 +82,15 @@ func (a *Analyser) judgeLoss(f *flow, ps *problems) {
 	}
 	p.see(w.firstReadGap, "first READ response after a gap")
 	p.see(c.firstAgain, "first packet sent again")
+}
+
+// lostAfterSilence words what a repeat by timer says: if the capture had shown the
+// acknowledgement, that was lost behind it.
+func lostAfterSilence(p *problem) string {
+	if p.sums[6] >= p.sums[2] {
+		return "their acknowledgements, which the capture did see, were"
+	}
+	return "the last packets or their acknowledgements were"
 }
 
 // judgeStall: the sender repeats the same packets and nobody answers.

@@ -31,7 +31,7 @@ type problem struct {
 	confidence float64
 	where      string
 	summary    func(*problem) string
-	sums       [6]uint64
+	sums       [7]uint64
 	evidence   []finding.Evidence
 }
 
