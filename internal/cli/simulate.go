@@ -31,6 +31,7 @@ type simulateFlags struct {
 	paths, preset        string
 	fct                  string
 	record, recordEvery  string
+	pcap                 string
 	check                bool
 	require              []string
 }
@@ -69,6 +70,7 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	flags.StringVar(&f.fct, "fct", "", "write flow completion times to a file in the ns-3 simulators' form")
 	flags.StringVar(&f.record, "record", "", "write the counters of every port and NIC over simulated time into a new directory")
 	flags.StringVar(&f.recordEvery, "record-every", "100us", "simulated time between two readings of --record")
+	flags.StringVar(&f.pcap, "pcap", "", "write what passes a NIC or port, both ways, as packets: FILE or FILE:PLACE, as in x.pcap:leaf-0/port-8")
 	flags.BoolVar(&f.check, "check", false, "prove the simulator's invariants while it runs (slower)")
 	flags.StringArrayVar(&f.require, "require", nil, "fail (exit status 1) unless a value holds, as in share_of_expected=0.9")
 	return cmd
@@ -135,8 +137,8 @@ func simulateNS3(ctx context.Context, s *Streams, f *simulateFlags) (*report.Sim
 	if f.flows == "" {
 		return nil, refused(errors.New("--topology needs --flows"))
 	}
-	if f.record != "" {
-		return nil, refused(errors.New("--record goes with a cluster file"))
+	if f.record != "" || f.pcap != "" {
+		return nil, refused(errors.New("--record and --pcap go with a cluster file"))
 	}
 	if len(f.set) > 0 {
 		return nil, refused(errors.New("--set goes with a cluster file; --preset has the settings of --topology"))

@@ -58,10 +58,17 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if err != nil {
 		return nil, err
 	}
+	pcap, err := f.startCapture(c, &o)
+	if err != nil {
+		return nil, err
+	}
 	r, err := twin.Run(ctx, c, o)
 	bar.done()
 	if err == nil && rec != nil {
 		err = rec.close()
+	}
+	if pcap != nil {
+		err = errors.Join(err, pcap.close(err == nil))
 	}
 	if err != nil {
 		return nil, asRefusal(err)

@@ -28,6 +28,9 @@ type Options struct {
 	Sample      func(*sim.Sim) error
 	SampleEvery units.Time
 
+	// Prepare, if set, is called once all jobs are added, before time 0.
+	Prepare func(*sim.Sim) error
+
 	// Configure, if set, may change the simulator's settings.
 	Configure func(*sim.Config)
 }
@@ -69,6 +72,11 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	r.sim = s
 	if err := r.add(); err != nil {
 		return nil, err
+	}
+	if o.Prepare != nil {
+		if err := o.Prepare(s); err != nil {
+			return nil, err
+		}
 	}
 	var begin time.Time
 	if o.Now != nil {

@@ -18,6 +18,8 @@ type Frame struct {
 	// Of data, acknowledgements and CNPs: the packet, and its addresses.
 	Packet rc.Packet
 	Fields fabric.Fields
+	// Message is the length of the message that a data packet belongs to.
+	Message uint32
 	// Of pause frames, for Prio: 0 resumes.
 	Quanta uint16
 }
@@ -57,6 +59,9 @@ func (s *Sim) show(p, i uint32) {
 		f.Bytes, f.Quanta = s.wire.PFC, uint16(pk.bytes)
 	} else {
 		f.Bytes, f.Packet, f.Fields = pk.bytes, pk.Packet, s.routes[pk.route()].hash
+	}
+	if pk.kind == dataPacket {
+		f.Message = s.senders[pk.qp].req.Message(pk.Index).Bytes
 	}
 	f.At = t.busyUntil - s.frameTime(t, f.Bytes)
 	s.taps[p](&f)
