@@ -141,3 +141,10 @@ func (m *MR) slice(va uint64, n uint32) ([]byte, bool) {
 	}
 	return m.buf[off : off+uint64(n) : off+uint64(n)], true
 }
+
+// Byte returns the byte at an offset, safely while peers write.
+func (m *MR) Byte(offset int) byte {
+	m.pd.dev.mu.Lock()
+	defer m.pd.dev.mu.Unlock()
+	return m.buf[offset]
+}
