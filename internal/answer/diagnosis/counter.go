@@ -25,14 +25,36 @@ type series struct {
 	window   bool // the readings are of one device at different times
 	gauge    bool
 	bits     uint8
+
+	// Of a record on disk: the difference over the window, its length, and
+	// the newest value. readings is then empty.
+	recorded *recorded
+}
+
+// recorded is what a record on disk tells of a series over the window.
+type recorded struct {
+	moved   uint64
+	known   bool
+	seconds float64
+	last    uint64
+	high    uint64 // of a gauge
+	source  string
 }
 
 // last returns the newest reading.
-func (s *series) last() uint64 { return whole(s.readings[len(s.readings)-1]) }
+func (s *series) last() uint64 {
+	if s.recorded != nil {
+		return s.recorded.last
+	}
+	return whole(s.readings[len(s.readings)-1])
+}
 
 // moved returns by how much the counter rose over its readings, and whether
 // there are at least two of them. Wraps and resets are taken out.
 func (s *series) moved() (uint64, bool) {
+	if s.recorded != nil {
+		return s.recorded.moved, s.recorded.known
+	}
 	if !s.window || len(s.readings) < 2 {
 		return 0, false
 	}
@@ -68,15 +90,23 @@ func countersOf(facts []fact.Fact) *counters {
 	c := &counters{byMetric: map[string][]*series{}}
 	for i := range facts {
 		f := &facts[i]
-		name, ok := strings.CutPrefix(f.Key, "counter.")
-		if !ok || f.Value.Kind() != fact.Uint {
+		if f.Value.Kind() != fact.Uint {
+			continue
+		}
+		name, counter := strings.CutPrefix(f.Key, "counter.")
+		kept, ofSwitch := switchCounters[f.Key]
+		if !counter && !ofSwitch {
 			continue
 		}
 		k := key{f.Subject, name}
 		s := at[k]
 		if s == nil {
 			s = &series{subject: f.Subject, name: name, bits: 64}
-			s.identify()
+			if ofSwitch {
+				s.metric, s.labels = kept.metric, kept.labelsOf(f.Subject)
+			} else {
+				s.identify()
+			}
 			at[k] = s
 			c.series = append(c.series, s)
 		}
@@ -84,6 +114,50 @@ func countersOf(facts []fact.Fact) *counters {
 	}
 	c.order()
 	return c
+}
+
+// A switchKey is the metric that a key of switch outputs counts.
+type switchKey struct{ metric, direction string }
+
+// switchCounters are the keys of switch outputs that count.
+var switchCounters = map[string]switchKey{
+	"pfc.rx_frames":            {"roce_switch_pfc_pause_frames_total", "rx"},
+	"pfc.tx_frames":            {"roce_switch_pfc_pause_frames_total", "tx"},
+	"pfc.rx_pause_time":        {"roce_switch_pfc_pause_duration_total", "rx"},
+	"pfc.tx_pause_time":        {"roce_switch_pfc_pause_duration_total", "tx"},
+	"pfc.rx_transitions":       {"roce_switch_pfc_pause_transitions_total", "rx"},
+	"pause.rx_frames":          {"roce_switch_global_pause_frames_total", "rx"},
+	"pause.tx_frames":          {"roce_switch_global_pause_frames_total", "tx"},
+	"port.rx_bytes":            {"roce_switch_port_bytes_total", "rx"},
+	"port.tx_bytes":            {"roce_switch_port_bytes_total", "tx"},
+	"port.rx_packets":          {"roce_switch_port_packets_total", "rx"},
+	"port.tx_packets":          {"roce_switch_port_packets_total", "tx"},
+	"port.rx_errors":           {"roce_switch_port_errors_total", "rx"},
+	"port.tx_errors":           {"roce_switch_port_errors_total", "tx"},
+	"port.rx_drops":            {"roce_switch_port_discards_total", "rx"},
+	"port.tx_drops":            {"roce_switch_port_discards_total", "tx"},
+	"queue.packets":            {"roce_switch_queue_packets_total", ""},
+	"queue.bytes":              {"roce_switch_queue_bytes_total", ""},
+	"queue.drop_packets":       {"roce_switch_queue_dropped_packets_total", ""},
+	"queue.ecn_marked_packets": {"roce_switch_queue_ecn_marked_packets_total", ""},
+	"queue.wred_drop_packets":  {"roce_switch_queue_wred_dropped_packets_total", ""},
+	"pg.drop_packets":          {"roce_switch_pg_dropped_packets_total", ""},
+	"fec.uncorrected":          {"roce_switch_fec_uncorrected_frames_total", ""},
+	"fec.corrected":            {"roce_switch_fec_corrected_frames_total", ""},
+	"watchdog.storms":          {"roce_switch_pfc_watchdog_events_total", ""},
+	"watchdog.tx_drops":        {"roce_switch_pfc_watchdog_dropped_packets_total", "tx"},
+	"watchdog.rx_drops":        {"roce_switch_pfc_watchdog_dropped_packets_total", "rx"},
+}
+
+// labelsOf gives a switch's counter the labels of the metric table: the
+// priority or queue stands in the subject's name behind the port's.
+func (k switchKey) labelsOf(s fact.Subject) map[string]string {
+	l := map[string]string{"direction": k.direction, "port": s.Name}
+	if i := strings.LastIndexByte(s.Name, '/'); s.Kind == fact.Queue && i > 0 {
+		number := strings.TrimPrefix(strings.TrimPrefix(s.Name[i+1:], "PG"), "UC")
+		l["port"], l["priority"], l["queue"] = s.Name[:i], number, number
+	}
+	return l
 }
 
 // order sorts the series and decides which readings are of one device.
@@ -155,21 +229,6 @@ func snapshots(list []*series) (two, backwards bool) {
 	return twice > 0 && min(up, down)*10 <= max(up, down), down > up
 }
 
-// of returns the series of a metric whose labels have the values given in pairs.
-func (c *counters) of(metric string, labels ...string) []*series {
-	var out []*series
-next:
-	for _, s := range c.byMetric[metric] {
-		for i := 0; i+1 < len(labels); i += 2 {
-			if s.labels[labels[i]] != labels[i+1] {
-				continue next
-			}
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 // rose returns the series among several metrics that rose between readings.
 func (c *counters) rose(metrics ...string) []*series {
 	var out []*series
@@ -207,9 +266,77 @@ func total(list []*series) uint64 {
 	return sum
 }
 
-// on keeps the series of one device or of a device that may be the same.
-func on(list []*series, subject fact.Subject) []*series {
-	return slices.DeleteFunc(slices.Clone(list), func(s *series) bool {
-		return !sameHost(s.subject, subject) || s.subject.Kind != subject.Kind
-	})
+// A node is a machine with all its series: rules that join pause, marks and
+// stalls look at one host, whose parts have names of their own (eth2, mlx5_0).
+type node struct {
+	name   string
+	isHost bool
+	byKind map[string][]*series // by metric
+}
+
+// nodes groups the series by machine, hosts apart from switches.
+func (c *counters) nodes() []*node {
+	at := map[string]*node{}
+	var out []*node
+	for _, s := range c.series {
+		if s.metric == "" {
+			continue
+		}
+		isHost := s.subject.Kind == fact.NIC || s.subject.Kind == fact.Host || s.subject.Kind == fact.PCI
+		key := s.subject.Host
+		if isHost {
+			key = "h" + key
+		} else {
+			key = "s" + key
+		}
+		n := at[key]
+		if n == nil {
+			n = &node{name: s.subject.Host, isHost: isHost, byKind: map[string][]*series{}}
+			at[key] = n
+			out = append(out, n)
+		}
+		n.byKind[s.metric] = append(n.byKind[s.metric], s)
+	}
+	return out
+}
+
+// of returns the series of a metric whose labels have the values given in
+// pairs.
+func (n *node) of(metric string, labels ...string) []*series {
+	var out []*series
+next:
+	for _, s := range n.byKind[metric] {
+		for i := 0; i+1 < len(labels); i += 2 {
+			if s.labels[labels[i]] != labels[i+1] {
+				continue next
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// measured reports whether any of the series was read twice.
+func measured(list []*series) bool {
+	return slices.ContainsFunc(list, func(s *series) bool { _, ok := s.moved(); return ok })
+}
+
+// rising keeps the series that rose.
+func rising(list []*series) []*series {
+	return slices.DeleteFunc(slices.Clone(list), func(s *series) bool { d, ok := s.moved(); return !ok || d == 0 })
+}
+
+// standing keeps the series above zero in a single reading.
+func standing(list []*series) []*series {
+	return slices.DeleteFunc(slices.Clone(list), func(s *series) bool { return s.last() == 0 })
+}
+
+// seconds returns the length of the window, 0 where it is not known.
+func seconds(list []*series) float64 {
+	for _, s := range list {
+		if s.recorded != nil && s.recorded.seconds > 0 {
+			return s.recorded.seconds
+		}
+	}
+	return 0
 }

@@ -48,6 +48,9 @@ var rules = [...]rule{
 	acs, ats, gdrModule, gdrDistance, pcieLinks, relaxedOrdering, topoFar, topoFile,
 	mtu,
 	curedBy, lag, flows, slowTests,
+	defaultPriority, pfcSettings, ecnSettings, congestionControl, cnpQueue,
+	linkFlap, linkSpeed, linkErrors, cabling,
+	slowReceiver, globalPause, storm, watchdog, receiverNotReady, loss, marksAndPause,
 	noCommonFact,
 }
 

@@ -140,8 +140,12 @@ func movedEvidence(list []*series) []finding.Evidence {
 	var out []finding.Evidence
 	for _, s := range list[:min(len(list), 4)] {
 		d, _ := s.moved()
-		f := s.readings[len(s.readings)-1]
-		out = append(out, seen(f, "%s%s: +%s between two readings", who(s.subject), s.name, strconv.FormatUint(d, 10)))
+		text := who(s.subject) + s.name + ": +" + strconv.FormatUint(d, 10)
+		if s.recorded != nil {
+			out = append(out, finding.Evidence{Source: s.recorded.source, Text: text + " in the window"})
+			continue
+		}
+		out = append(out, seen(s.readings[len(s.readings)-1], "%s between two readings", text))
 	}
 	return out
 }
@@ -150,6 +154,10 @@ func movedEvidence(list []*series) []finding.Evidence {
 func standEvidence(list []*series) []finding.Evidence {
 	var out []finding.Evidence
 	for _, s := range list[:min(len(list), 5)] {
+		if s.recorded != nil {
+			out = append(out, finding.Evidence{Source: s.recorded.source, Text: who(s.subject) + s.name + ": " + strconv.FormatUint(s.last(), 10)})
+			continue
+		}
 		out = append(out, quote(s.readings[len(s.readings)-1]))
 	}
 	return out

@@ -120,16 +120,14 @@ func relaxedOrdering(x *index, v *verdict) {
 		summary: say("PCIe relaxed ordering is off: on many CPUs (AMD above all) writes to host memory then wait for one another, and receiving is far slower than sending.", "PCIe 宽松排序未启用：在许多 CPU（尤其 AMD）上，对主机内存的写入会相互等待，接收远慢于发送。"),
 		test:    "the same test with NCCL_IB_PCI_RELAXED_ORDERING=1 (perftest uses it unless --disable_pcie_relaxed is given)",
 	}
-	if len(off) > 0 && len(cards) > 0 || x.slowReceiver() {
+	if len(off) > 0 && len(cards) > 0 || x.pcieStalls() {
 		c.confidence = 0.75
 	}
 	v.claim(c)
 }
 
-// slowReceiver reports PCIe stalls between two readings.
-func (x *index) slowReceiver() bool {
-	return len(x.counters.rose("rdma_pcie_outbound_stalled_seconds_total", "rdma_pcie_outbound_buffer_overflow_total")) > 0
-}
+// pcieStalls reports PCIe stalls between two readings.
+func (x *index) pcieStalls() bool { return len(x.counters.rose(stallSeconds, stallOverflow)) > 0 }
 
 // topoFile: a topology file that was given to the library holds a link that no
 // GPU or network card has.
