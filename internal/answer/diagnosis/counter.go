@@ -35,9 +35,7 @@ type series struct {
 type recorded struct {
 	moved   uint64
 	known   bool
-	seconds float64
 	last    uint64
-	high    uint64 // of a gauge
 	source  string
 }
 
@@ -64,14 +62,6 @@ func (s *series) moved() (uint64, bool) {
 		sum += d
 	}
 	return sum, true
-}
-
-// priority returns the priority label, none where there is none.
-func (s *series) priority() int {
-	if p := s.labels["priority"]; len(p) == 1 && p[0] >= '0' && p[0] <= '7' {
-		return int(p[0] - '0')
-	}
-	return none
 }
 
 // counters holds all series, sorted by subject and name.
@@ -329,14 +319,4 @@ func rising(list []*series) []*series {
 // standing keeps the series above zero in a single reading.
 func standing(list []*series) []*series {
 	return slices.DeleteFunc(slices.Clone(list), func(s *series) bool { return s.last() == 0 })
-}
-
-// seconds returns the length of the window, 0 where it is not known.
-func seconds(list []*series) float64 {
-	for _, s := range list {
-		if s.recorded != nil && s.recorded.seconds > 0 {
-			return s.recorded.seconds
-		}
-	}
-	return 0
 }

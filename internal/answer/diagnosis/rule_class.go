@@ -209,8 +209,12 @@ func pfcSettings(x *index, v *verdict) {
 		for _, k := range sortedKeys(masks) {
 			facts = append(facts, masks[k][0])
 		}
+		confidence := 0.8
+		if sameDevice(facts) {
+			confidence = 0.62 // ports of one switch may serve different purposes
+		}
 		v.claim(claim{
-			cause: "pfc-priority-mismatch", confidence: 0.8, severity: finding.Warning, where: places(facts...), evidence: quotes(facts...), explains: []symptom{lost, paused, slow},
+			cause: "pfc-priority-mismatch", confidence: confidence, severity: finding.Warning, where: places(facts...), evidence: quotes(facts...), explains: []symptom{lost, paused, slow},
 			summary: sayf("PFC is on for different priorities: %s. What one end sends as pause the other does not honour, and drops follow.", "PFC 启用的优先级不一致：%s。一端发出的暂停另一端不响应，随即丢包。", strings.Join(sortedKeys(masks), " / ")),
 		})
 	case len(masks) == 1 && len(none) > 0:
@@ -226,6 +230,16 @@ func pfcSettings(x *index, v *verdict) {
 		})
 	}
 	negotiated(x, v)
+}
+
+// sameDevice reports that all facts are of ports of one switch.
+func sameDevice(facts []*fact.Fact) bool {
+	for _, f := range facts {
+		if f.Subject.Kind != fact.Port || f.Subject.Host != facts[0].Subject.Host || f.Origin.Source != facts[0].Origin.Source {
+			return false
+		}
+	}
+	return true
 }
 
 // negotiated: PFC was left to DCBX and is not on.

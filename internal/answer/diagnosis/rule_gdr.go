@@ -106,7 +106,7 @@ func (x *index) gdrOffFacts() []*fact.Fact {
 	return append(out, x.is("nccl.gpu.gdr", false)...)
 }
 
-// layersWithRoCE reports whether any network in the facts may be an RDMA one.
+// rdmaInUse reports that nothing says that the job runs over TCP.
 func (x *index) rdmaInUse() bool { return len(x.onSockets()) == 0 }
 
 // gdrModule: GPUDirect RDMA is off: no module and no DMA-BUF, a module that
@@ -128,6 +128,9 @@ func gdrModule(x *index, v *verdict) {
 		}
 	}
 	if len(off) == 0 || !x.rdmaInUse() {
+		if absent := x.is("host.peermem", false); len(absent) > 0 && x.gdrSeen() == nil && len(x.is("nccl.dmabuf", true)) == 0 {
+			v.lack("gdr-inactive-no-peermem", setting, "whether GPUDirect RDMA is in use: a missing module alone proves nothing where DMA-BUF serves", "是否使用 GPUDirect RDMA：若使用 DMA-BUF，缺少模块并不说明问题", "NCCL_DEBUG=INFO JOB 2>&1 | grep -E 'via NET|DMA-BUF|GPU Direct'")
+		}
 		return
 	}
 	if x.gdrSeen() != nil && len(x.is("nccl.gdrdma", false)) > 0 {

@@ -143,6 +143,9 @@ func gidTableSparse(x *index, v *verdict) {
 			c.confidence = 0.8
 			c.summary = sayf("The GID table starts at index %d here, as in containers that share a device: a library that reads index 0 (NCCL before 2.21 without NCCL_IB_GID_INDEX) finds nothing.",
 				"此处 GID 表从索引 %d 开始（共享设备的容器常见）：读取索引 0 的库（未设 NCCL_IB_GID_INDEX 的 NCCL 2.21 之前版本）找不到条目。", first.index)
+		case first.index > 0 && !pinned:
+			v.lack("gid-table-sparse", setting, fmt.Sprintf("which GID index the job uses: the table here starts at %d", first.index), fmt.Sprintf("作业使用的 GID 索引：此处的表从 %d 开始", first.index), "env | grep GID_INDEX; NCCL_DEBUG=VERSION JOB")
+			continue
 		default:
 			continue
 		}
