@@ -80,9 +80,9 @@ func (c *Cluster) ParseFault(s string) (Fault, error) {
 			return Fault{}, err
 		}
 	}
-	for name, text := range map[string]string{"id": id, "place": place} {
-		i, _ := k.child(name)
-		v, err := scalarNode(&k.keys[i], text, pos)
+	for _, kv := range [...][2]string{{"id", id}, {"place", place}} {
+		i, _ := k.child(kv[0])
+		v, err := scalarNode(&k.keys[i], kv[1], pos)
 		if err != nil {
 			return Fault{}, err
 		}
