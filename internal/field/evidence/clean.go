@@ -92,15 +92,6 @@ func (t *terminal) control(final byte, params string) {
 	}
 }
 
-// pieces splits a line at carriage returns inside it: progress bars rewrite
-// their line, and some old files know no other line end.
-func pieces(text string) []string {
-	if !strings.Contains(text, "\r") {
-		return []string{text}
-	}
-	return strings.Split(text, "\r")
-}
-
 // decoration reports whether a line carries nothing: blank, a ruler, a pager's
 // prompt.
 func decoration(text string) bool {

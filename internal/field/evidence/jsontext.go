@@ -143,6 +143,5 @@ func (s *stream) readJSON(doc *tool.Node, first *tool.Line) {
 		return
 	}
 	s.r.sawTool(best.Tool)
-	s.r.taken++
 	best.ParseJSON(doc, s.ctx, tool.NewOut(s.r, best.Tool, s.ctx.Source))
 }

@@ -1,8 +1,8 @@
 package evidence
 
 import (
-	"regexp"
 	"strings"
+	"weir/internal/field/evidence/tool"
 )
 
 // A label is what the prefix of a line says.
@@ -14,25 +14,25 @@ type label struct {
 
 var (
 	// "[1,0]<stdout>:" of Open MPI, "[prterun-host-1@1,0]<stdout>:" of PRRTE.
-	mpiTag = regexp.MustCompile(`^\[(?:[^\[\]\s]*[@,])?(\d+),(\d+)\]<(?:stdout|stderr|stddiag)>(?:\[[^\]]*\])?: ?`)
+	mpiTag = tool.MustCompile(`^\[(?:[^\[\]\s]*[@,])?(\d+),(\d+)\]<(?:stdout|stderr|stddiag)>(?:\[[^\]]*\])?: ?`)
 	// "[56] " of Hydra's -prepend-rank; "[rank3]:", "[default3]:" of torchrun.
-	rankTag = regexp.MustCompile(`^\[(?:rank|default)?(\d+)\](?::\s?|\s|$)`)
+	rankTag = tool.MustCompile(`^\[(?:rank|default)?(\d+)\](?::\s?|\s|$)`)
 	// "[pod/name/container] " of kubectl logs --prefix.
-	podTag = regexp.MustCompile(`^\[pod/([^/\]\s]+)/[^\]\s]+\] `)
+	podTag = tool.MustCompile(`^\[pod/([^/\]\s]+)/[^\]\s]+\] `)
 	// "2025-05-01T10:00:00.123456789Z stdout F " of container run times, and
 	// "[2025-05-01 10:00:00] " of NCCL and others.
-	timeTag = regexp.MustCompile(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?(?: (?:stdout|stderr) [FP])? `)
+	timeTag = tool.MustCompile(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?(?: (?:stdout|stderr) [FP])? `)
 	// "12: " of srun --label.
-	numberTag = regexp.MustCompile(`^ {0,6}(\d{1,6}):(?: |$)`)
+	numberTag = tool.MustCompile(`^ {0,6}(\d{1,6}):(?: |$)`)
 	// "gpu01: " of pdsh and parallel shells.
-	hostTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9.-]{1,62}): `)
+	hostTag = tool.MustCompile(`^([A-Za-z0-9][A-Za-z0-9.-]{1,62}): `)
 	// Lines of NCCL whose head was cut start with the device.
-	ncclCut   = regexp.MustCompile(`^\[\d+\] (?:NCCL |\S+\.(?:cc|c|cpp|h|cu):\d+ NCCL )`)
-	ncclLevel = regexp.MustCompile(`\bNCCL (?:INFO|WARN) `)
+	ncclCut   = tool.MustCompile(`^\[\d+\] (?:NCCL |\S+\.(?:cc|c|cpp|h|cu):\d+ NCCL )`)
+	ncclLevel = tool.MustCompile(`\bNCCL (?:INFO|WARN) `)
 	// "2: eth0    inet 10.0.0.1/24": the index of ip -o.
-	ipIndex = regexp.MustCompile(`^\S+\s+(?:inet6?|link/\S+) |^\S+: <[A-Z]`)
+	ipIndex = tool.MustCompile(`^\S+\s+(?:inet6?|link/\S+) |^\S+: <[A-Z]`)
 	// Names that are interfaces or devices, not hosts.
-	deviceName = regexp.MustCompile(`^(?:eth|en[opsx]|mlx|bnxt|irdma|ionic|roce|rdma|swp|Ethernet|bond|ib\d|hsn|kernel|NCCL|tc$|prio)`)
+	deviceName = tool.MustCompile(`^(?:eth|en[opsx]|mlx|bnxt|irdma|ionic|roce|rdma|swp|Ethernet|bond|ib\d|hsn|kernel|NCCL|tc$|prio)`)
 )
 
 // certainPrefix takes off the prefixes that nothing else looks like.
@@ -90,7 +90,7 @@ const labelAhead = 24
 
 // maybe reports whether the decision for a line needs the lines behind it.
 func (lb *labeller) maybe(text string) bool {
-	return lb.mode == noLabels && (numberTag.MatchString(text) || hostTag.MatchString(text))
+	return lb.mode == noLabels && strings.IndexByte(text, ':') > 0 && (numberTag.MatchString(text) || hostTag.MatchString(text))
 }
 
 // decide looks at a line and those behind it, and switches the mode on.

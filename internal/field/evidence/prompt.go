@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/field/evidence/tool"
@@ -16,14 +15,14 @@ type command struct {
 
 var (
 	// "[root@gpu01 ~]# cmd", "root@gpu01:~# cmd", "admin@sonic:~$ cmd", "user@sw> show ...".
-	atPrompt = regexp.MustCompile(`^(?:\([\w.-]+\) ?)?\[?[\w.-]+@([\w.-]+)(?:[: ][^#$%>]{0,120}?)?\]?[#$%>] ?(.*)$`)
+	atPrompt = tool.MustCompile(`^(?:\([\w.-]+\) ?)?\[?[\w.-]+@([\w.-]+)(?:[: ][^#$%>]{0,120}?)?\]?[#$%>] ?(.*)$`)
 	// "sw1# show ...", "sw1(config-if)# show ...", "sw1>show ...".
-	switchPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*)(?:\([\w.-]+\))?[#>] ?((?:show|sh|display|dis|do|nv|run) .*)$`)
+	switchPrompt = tool.MustCompile(`^([A-Za-z][\w.-]*)(?:\([\w.-]+\))?[#>] ?((?:show|sh|display|dis|do|nv|run) .*)$`)
 	// "<sw1>display ...", "[~sw1-100GE1/0/1]display ...".
-	vrpPrompt = regexp.MustCompile(`^[<\[][~*]?([A-Za-z][\w./-]*)[>\]] ?((?:display|dis) .*)$`)
+	vrpPrompt = tool.MustCompile(`^[<\[][~*]?([A-Za-z][\w./-]*)[>\]] ?((?:display|dis) .*)$`)
 	// "gpu01$ cmd": only where cmd is known.
-	hostPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*)(?::[^#$%> ]{0,80})?[$#%] (.+)$`)
-	fileMark   = regexp.MustCompile(`^==> (.+) <==$`)
+	hostPrompt = tool.MustCompile(`^([A-Za-z][\w.-]*)(?::[^#$%> ]{0,80})?[$#%] (.+)$`)
+	fileMark   = tool.MustCompile(`^==> (.+) <==$`)
 )
 
 // prompts finds command lines. starts maps the first word of the known tools'
@@ -52,7 +51,7 @@ func (p *prompts) find(text string) (command, bool) {
 	if m := fileMark.FindStringSubmatch(t); m != nil {
 		return command{path: m[1]}, true
 	}
-	for _, re := range []*regexp.Regexp{atPrompt, switchPrompt, vrpPrompt} {
+	for _, re := range []*tool.Pattern{atPrompt, switchPrompt, vrpPrompt} {
 		if m := re.FindStringSubmatch(t); m != nil {
 			return p.made(m[1], m[2]), true
 		}

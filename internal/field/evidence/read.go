@@ -38,7 +38,6 @@ type reader struct {
 	streams map[string]*stream
 	order   []*stream
 	pending int
-	taken   int // lines that a parser took
 }
 
 func newReader(parsers []tool.Parser, p *prompts, report *Report, in Input) *reader {
@@ -66,7 +65,13 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 			r.NotUnderstood(fact.NotUnderstood{Origin: fact.Origin{Source: r.src.Name, Line: n}, Text: "a line longer than 32 MiB was cut: " + tool.Kept(text)[:40]})
 		}
 		r.src.Lines++
-		for _, t := range pieces(clean(text)) {
+		text = clean(text)
+		if strings.IndexByte(text, '\r') < 0 {
+			r.line(rawLine{text, n})
+			return nil
+		}
+		// Progress bars rewrite their line, and some old files know no other line end.
+		for _, t := range strings.Split(text, "\r") {
 			r.line(rawLine{t, n})
 		}
 		return nil

@@ -218,6 +218,7 @@ func checkIndex(t *testing.T, folder, index string, find map[string]finder) {
 			t.Errorf("%s: %v %v", s.File, err, r.Refused)
 			continue
 		}
+		checkReport(t, r, r.Sources[0].Lines)
 		for name, want := range s.Expect {
 			values++
 			f := find[s.File+" "+name]

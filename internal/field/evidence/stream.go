@@ -13,6 +13,10 @@ const (
 	// maxIdle is the number of lines that nobody took after which the last
 	// session may no longer claim a line by its mere shape.
 	maxIdle = 4
+	// maxText is the length of a line that may start an output. Longer ones are
+	// offered to open sessions only: no tool starts so, and a hundred patterns
+	// must not be tried on megabytes.
+	maxText = 16 << 10
 	// maxWords bounds a command line that goes over several lines.
 	maxWords = 10_000
 	// maxJSON and maxJSONLines bound a JSON document: the counter dump of a
@@ -28,9 +32,11 @@ type stream struct {
 	open    []*session // the one that took the last line is at the end
 	idle    int        // lines since then that nobody took
 	pending []tool.Line
+	current tool.Line // the line being read
 
-	goesOn    bool             // the command line goes on in the next line
-	commandAt tool.Line        // its first line
+	goesOn    bool      // the command line goes on in the next line
+	commandAt tool.Line // its first line
+	unknown   shapes
 	json      *strings.Builder // a document being gathered, nil if none
 	jsonLines []tool.Line
 	jsonDepth jsonDepth
@@ -57,8 +63,13 @@ func (s *stream) push(l tool.Line) {
 		return
 	}
 	if len(s.pending) == 0 {
-		if last := s.last(); last != nil && last.Match(&l) >= tool.Sure {
-			s.take(last, &l)
+		last := s.last()
+		s.current = l
+		if last != nil && last.Match(&s.current) >= tool.Sure {
+			s.take(last, &s.current)
+			return
+		}
+		if last == nil && l.Text == "" {
 			return
 		}
 	}
@@ -91,36 +102,36 @@ func (s *stream) endAll() {
 
 // step gives the first pending line to whom it belongs.
 func (s *stream) step() {
-	l := s.pending[0]
+	s.current = s.pending[0]
+	l := &s.current
 	w := tool.NewWindow(s.ctx, s.pending)
-	owner, score := s.claim(&l)
+	owner, score := s.claim(l)
 	if score < tool.Sure && l.N > s.noJSON && tool.JSONStart(l.Text) {
 		s.startJSON()
 		return
 	}
 	s.pending = s.pending[1:]
 	s.r.pending--
-	if s.continued(&l) {
+	if s.continued(l) {
 		return
 	}
-	if score < tool.Likely && !decoration(l.Text) {
+	short := len(l.Text) <= maxText
+	if short && score < tool.Likely && !decoration(l.Text) {
 		if c, ok := s.r.prompts.find(l.Text); ok {
-			s.startCommand(c, &l)
+			s.startCommand(c, l)
 			return
 		}
 	}
-	if score < tool.Sure && !decoration(l.Text) {
-		if p, ps := s.recognise(w, owner, score); p != nil {
-			owner, score = s.begin(p), ps
-		}
+	if short && score < tool.Sure && !decoration(l.Text) {
+		owner, score = s.recognised(w, owner, score)
 	}
 	switch {
 	case score > tool.No:
-		s.take(owner, &l)
+		s.take(owner, l)
 	case decoration(l.Text):
 	default:
 		s.idle++
-		s.r.notUnderstood(&l)
+		s.r.notUnderstood(l)
 	}
 }
 
@@ -139,6 +150,23 @@ func (s *stream) claim(l *tool.Line) (*session, tool.Score) {
 		}
 	}
 	return owner, best
+}
+
+// recognised starts a session for the window's first line if a parser knows it
+// better than the session that claims it.
+func (s *stream) recognised(w *tool.Window, owner *session, score tool.Score) (*session, tool.Score) {
+	shape := s.unknown.of(w.First())
+	if s.unknown.hopeless(shape) {
+		return owner, score
+	}
+	p, ps := s.recognise(w, owner, score)
+	switch {
+	case p != nil:
+		return s.begin(p), ps
+	case score == tool.No:
+		s.unknown.refused(shape)
+	}
+	return owner, score
 }
 
 // recognise returns the parser whose output starts at the window's first line,
@@ -192,7 +220,6 @@ func (s *stream) take(o *session, l *tool.Line) {
 		}
 	}
 	s.idle = 0
-	s.r.taken++
 	o.Take(l, o.out)
 }
 
@@ -210,7 +237,6 @@ func (s *stream) startCommand(c command, l *tool.Line) {
 	}
 	s.ctx = &ctx
 	s.idle = 0
-	s.r.taken++
 	s.goesOn = strings.HasSuffix(strings.TrimSpace(l.Text), "\\")
 	s.commandAt = *l
 	if s.goesOn {
@@ -229,7 +255,6 @@ func (s *stream) continued(l *tool.Line) bool {
 	text, s.goesOn = strings.CutSuffix(text, "\\")
 	s.ctx.Command = append(s.ctx.Command, splitWords(text)...)
 	s.goesOn = s.goesOn && len(s.ctx.Command) < maxWords
-	s.r.taken++
 	if !s.goesOn {
 		s.r.commandLine(s.ctx, &s.commandAt)
 	}

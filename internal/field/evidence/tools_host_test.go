@@ -2,8 +2,10 @@ package evidence
 
 import "testing"
 
-func TestHostTools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestHostTools(t *testing.T) { checkTools(t, hostTools()) }
+
+func hostTools() []toolCase {
+	return []toolCase{
 		{"lspci -vvv", `0000:65:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]
 	Subsystem: Mellanox Technologies Device 0042
 	Control: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
@@ -63,11 +65,13 @@ modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument
 			[]string{" nccl.hca.exclude=true", " nccl.hca.devices=mlx5_9", " nccl.tc.dscp=32", " env.UCX_TLS=rc,cuda", " nccl.env.NCCL_SOCKET_IFNAME=^lo,docker"}, 0},
 		{"command lines", "user@login:~/run$ srun -N 2 --export=ALL,NCCL_ALGO=Ring,NCCL_DEBUG=INFO ./build/all_gather_perf -b 8\nsudo mpiexec -genv NCCL_IB_TIMEOUT 23 -n 4 alltoall_perf\nNCCL_DEBUG=INFO NCCL_IB_GID_INDEX=5 python train.py\n",
 			[]string{"login nccl.env.NCCL_ALGO=Ring", "login command.program=all_gather_perf", "login nccl.env.NCCL_IB_TIMEOUT=23", "login command.program=alltoall_perf", "login nccl.env.NCCL_IB_GID_INDEX=5"}, 0},
-	})
+	}
 }
 
-func TestTopologyTools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestTopologyTools(t *testing.T) { checkTools(t, topologyTools()) }
+
+func topologyTools() []toolCase {
+	return []toolCase{
 		{"nvidia-smi of old drivers", "\tGPU0\tGPU1\tmlx5_0\tmlx5_1\tCPU Affinity\nGPU0\t X \tNV2\tPIX\tSOC\t0-13\nGPU1\tNV2\t X \tSOC\tNODE\t14-27\nmlx5_0\tPIX\tSOC\t X \tSOC\nmlx5_1\tSOC\tNODE\tSOC\t X \n\nLegend:\n\n  X   = Self\n  SOC  = Connection traversing PCIe as well as the SMP link between CPU sockets(e.g. QPI)\n",
 			[]string{"0 topo.nearest_nics=mlx5_0", "0 topo.nearest_path=PIX", "1 topo.nearest_nics=mlx5_1", "1 topo.nearest_path=NODE", " topo.nvlink=true", " topo.flat=false", " topo.unassigned_nics=mlx5_1"}, 1},
 		{"rocm-smi", `============================ ROCm System Management Interface ============================
@@ -105,5 +109,5 @@ GPU[1]		: (Topology) Numa Affinity: 4
   </cpu>
 </system>
 `, []string{"0000:17:00.0 pcie.width=16", "0000:17:00.0 pcie.speed=32", "3 nccl.gpu.gdr=true", "mlx5_4 nccl.gdr.mlx5_4=true", "mlx5_4 link.speed=400000000000"}, 0},
-	})
+	}
 }

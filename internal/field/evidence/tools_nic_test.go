@@ -40,8 +40,10 @@ func checkTools(t *testing.T, cases []toolCase) {
 	}
 }
 
-func TestQoSTools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestQoSTools(t *testing.T) { checkTools(t, qosTools()) }
+
+func qosTools() []toolCase {
+	return []toolCase{
 		{"mlnx_qos old with socket priorities", `Priority trust state: pcp
 PFC configuration:
 	priority    0   1   2   3   4   5   6   7
@@ -157,11 +159,13 @@ RO      SOME_READ_ONLY                                   0                   0  
         HOST_CHAINING_DESCRIPTORS                        Array[0..7]         Array[0..7]         Array[0..7]
 The '*' shows parameters with next value different from default/current value.
 `, []string{"/dev/mst/mt4129_pciconf0 dcqcn.priority_mask=8", "/dev/mst/mt4129_pciconf0/2 dcqcn.priority_mask=16", "/dev/mst/mt4129_pciconf0 dcqcn.cnp_dscp=46", "/dev/mst/mt4129_pciconf0 firmware.setting.LINK_TYPE_P1=ETH(2)"}, 2},
-	})
+	}
 }
 
-func TestLinkTools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestLinkTools(t *testing.T) { checkTools(t, linkTools()) }
+
+func linkTools() []toolCase {
+	return []toolCase{
 		{"ethtool all forms", `# ethtool enp3s0f1
 Settings for enp3s0f1:
 	Supported ports: [ Backplane	 FIBRE ]
@@ -250,11 +254,13 @@ lldp.eth6.port.ifname=et-0/0/1
 `, []string{"eth4 link.neighbour=spine-1/Ethernet8", "eth4 link.neighbour.address=192.0.2.1", "eth5 link.neighbour=spine-2/Ethernet1/2", "eth6 link.neighbour=spine-3/et-0/0/1"}, 0},
 		{"lldpctl json0", `{"lldp": [{"interface": [{"name": "eth9", "via": "LLDP", "chassis": [{"id": [{"type": "mac", "value": "02:00:00:00:00:05"}], "name": [{"value": "leaf-9"}]}], "port": [{"id": [{"type": "ifname", "value": "Ethernet12"}], "mfs": [{"value": "9216"}]}]}]}]}`,
 			[]string{"eth9 link.neighbour=leaf-9/Ethernet12", "eth9 link.neighbour.mtu=9216"}, 0},
-	})
+	}
 }
 
-func TestRDMATools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestRDMATools(t *testing.T) { checkTools(t, rdmaTools()) }
+
+func rdmaTools() []toolCase {
+	return []toolCase{
 		{"rdma link, old and new", "link mlx5_7/1 state ACTIVE physical_state LINK_UP netdev ens7np0 \n0/1: rocep1/1: state DOWN physical_state DISABLED netdev eth9 \n2: mlx5_7: node_type ca fw 28.39.1002 node_guid a088:c203:00ab:cdef sys_image_guid a088:c203:00ab:cdee \n",
 			[]string{"mlx5_7 rdma.state=ACTIVE", "mlx5_7 rdma.netdev=ens7np0", "rocep1 rdma.state=DOWN", "mlx5_7 rdma.firmware=28.39.1002", "mlx5_7 rdma.guid=a088:c203:00ab:cdef"}, 0},
 		{"rdma statistic of irdma, with blanks in names", "link rocep3s0f0/1 ip4InOctets 12 cnpSent 7 Nak Sequence Error 3 RNR sent 2 \nlink mlx5_0/2 out_of_buffer 5 \n",
@@ -293,5 +299,5 @@ func TestRDMATools(t *testing.T) {
 		{"tail of several files", "==> /sys/class/infiniband/mlx5_4/ports/1/hw_counters/out_of_sequence <==\n31\n\n==> /sys/class/infiniband/mlx5_4/ports/1/link_layer <==\nEthernet\n",
 			[]string{"mlx5_4 counter.out_of_sequence=31", "mlx5_4 rdma.layer=Ethernet"}, 0},
 		{"connection manager", "$ cma_roce_tos -d mlx5_6\n105\n$ cma_roce_mode -d mlx5_6 -p 1\nIB/RoCE v1\n", []string{"mlx5_6 roce.cma.tos=105", "mlx5_6 roce.cma.dscp=26", "mlx5_6 roce.cma.ecn_bits=1", "mlx5_6 roce.cma.mode=IB/RoCE v1"}, 0},
-	})
+	}
 }

@@ -27,8 +27,10 @@ const perfHead = `--------------------------------------------------------------
 ---------------------------------------------------------------------------------------
 `
 
-func TestPerftestTools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestPerftestTools(t *testing.T) { checkTools(t, perftestTools()) }
+
+func perftestTools() []toolCase {
+	return []toolCase{
 		{"read bandwidth with CPU", perfHead + " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]   CPU_Util[%]\n 1048576    3000             196.10             195.55             0.023311        12.50\n",
 			[]string{"ib_read_bw perftest.verb=read_bw", "ib_read_bw perftest.device=irdma1", "ib_read_bw perftest.qps=8", "ib_read_bw perftest.mtu=2048", "ib_read_bw perftest.gid_index=7", "ib_read_bw perftest.relaxed_ordering=false",
 				"ib_read_bw perftest.local_gid=fe80::2aa:bbff:fe00:1", "ib_read_bw perftest.remote_gid=::ffff:198.51.100.9", "ib_read_bw perftest.bandwidth.1048576=1.9555e+11", "ib_read_bw perftest.peak.1048576=1.961e+11",
@@ -43,11 +45,13 @@ func TestPerftestTools(t *testing.T) {
 		{"no connection", "Couldn't connect to 192.0.2.9:18515\n Unable to open file descriptor for socket connection Unable to init the socket connection\n", nil, 2},
 		{"Slurm labels", "0: " + strings.ReplaceAll(strings.TrimSpace(perfHead), "\n", "\n0: ") + "\n0:  #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n0:  65536      10             1.00            1.00             0.1\n",
 			[]string{"ib_read_bw perftest.bandwidth.65536=1e+09"}, 0},
-	})
+	}
 }
 
-func TestNCCLTestsTools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestNCCLTestsTools(t *testing.T) { checkTools(t, ncclTestsTools()) }
+
+func ncclTestsTools() []toolCase {
+	return []toolCase{
 		{"alltoall without in-place and checks", `# nThread 1 nGpus 8 minBytes 1024 maxBytes 4096 step: 2(factor) warmup iters: 5 iters: 100 agg iters: 1 validation: 0 graph: 0
 #
 # Using devices
@@ -80,11 +84,13 @@ func TestNCCLTestsTools(t *testing.T) {
 			[]string{"nccl-tests nccl_tests.out.error.8=1e-07", "nccl-tests nccl_tests.in.error.8=0", "nccl-tests nccl_tests.error=node-1: Test NCCL failure common.cu:777 'unhandled system error'"}, 0},
 		{"log and table mixed line by line", "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n  1048576        262144     float     sum      -1    80.00   13.11   19.66      0    80.00   13.11   19.66      0\nhost-9:10:11 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA\n  2097152        524288     float     sum      -1    90.00   23.30   34.95      0    90.00   23.30   34.95      0\nhost-9:10:11 [0] NCCL INFO Connected all rings\n# Avg bus bandwidth    : 27.3\n",
 			[]string{"nccl-tests nccl_tests.rows=2", "nccl-tests nccl_tests.average_busbw=2.184e+11", "host-9/10 nccl.gdrdma=true", "nccl-tests nccl_tests.ranks_by_ratio=4"}, 0},
-	})
+	}
 }
 
-func TestNCCLLogTools(t *testing.T) {
-	checkTools(t, []toolCase{
+func TestNCCLLogTools(t *testing.T) { checkTools(t, ncclLogTools()) }
+
+func ncclLogTools() []toolCase {
+	return []toolCase{
 		{"2.8 to 2.10 forms", `h1:31:90 [2] NCCL INFO NET/IB : GPU Direct RDMA Enabled for GPU 3b000 / HCA 1 (distance 4 <= 4), read 0
 h1:31:90 [2] NCCL INFO Trees [0] 3/8/-1->2->-1|-1->2->3/8/-1 [1] 3/-1/-1->2->10
 h1:31:90 [2] NCCL INFO comm 0x7f2 rank 2 nranks 16 cudaDev 2 busId 3b000 - Init COMPLETE
@@ -122,5 +128,5 @@ h2:5:6 [1] NCCL INFO proxy.cc:1 -> 2
 			[]string{"x/1 nccl.no_device=true", "x/1 nccl.network=Socket", "x/1 nccl.network_devices=ens3,ens4", "x/1 nccl.error.kind=socket", "x/1 nccl.error.kind=cuda", "x/1 nccl.error.call=ibv_create_qp", "x/1 nccl.error.errno=12"}, 0},
 		{"UCX", "[1700000000.123456] [gpu3:4120 :0] ib_mlx5_log.c:179  UCX  ERROR Transport retry count exceeded on mlx5_5:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)\n[1700000000.223456] [gpu3:4120 :1] ucp_context.c:1 UCX  INFO  something\n",
 			[]string{"gpu3/4120 nccl.error.status=12", "gpu3/4120 nccl.error.vendor=129", "gpu3/4120 nccl.error.device=mlx5_5"}, 0},
-	})
+	}
 }

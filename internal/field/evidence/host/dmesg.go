@@ -1,7 +1,6 @@
 package host
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,16 +9,16 @@ import (
 )
 
 var (
-	dmesgStamp  = regexp.MustCompile(`^(?:<\d+>)?\[\s*(?:\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\](?:\[[^\]]*\])? (.*)$`)
-	syslogStamp = regexp.MustCompile(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (\S+) kernel: (?:\[\s*\d+\.\d+\] )?(.*)$`)
-	pciInText   = regexp.MustCompile(`\b([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\b`)
-	driverLine  = regexp.MustCompile(`^(\S+) ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?: (\S+?))?:? `)
-	bandwidth   = regexp.MustCompile(`([\d.]+) Gb/s available PCIe bandwidth, limited by ([\d.]+) ?GT/s PCIe x(\d+) link at (\S+)(?: \(capable of ([\d.]+) Gb/s with ([\d.]+) ?GT/s PCIe x(\d+) link\))?`)
-	slotPower   = regexp.MustCompile(`insufficient power on the PCIe slot \(([\d.]+)W\)`)
-	linkChange  = regexp.MustCompile(`(?i)\blink (?:is )?(up|down)\b`)
-	moduleFail  = regexp.MustCompile(`(?:could not insert|Failed to insert|Error inserting|FATAL: Module) '?(\w+)'?:? ?(.*)$`)
-	symbolFail  = regexp.MustCompile(`^(\w+): (?:disagrees about version of symbol|Unknown symbol|version magic) ?(.*)$`)
-	xid         = regexp.MustCompile(`NVRM: Xid \((PCI:[0-9a-fA-F:.]+)[^)]*\): (\d+)`)
+	dmesgStamp  = tool.MustCompile(`^(?:<\d+>)?\[\s*(?:\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\](?:\[[^\]]*\])? (.*)$`)
+	syslogStamp = tool.MustCompile(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (\S+) kernel: (?:\[\s*\d+\.\d+\] )?(.*)$`)
+	pciInText   = tool.MustCompile(`\b([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\b`)
+	driverLine  = tool.MustCompile(`^(\S+) ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?: (\S+?))?:? `)
+	bandwidth   = tool.MustCompile(`([\d.]+) Gb/s available PCIe bandwidth, limited by ([\d.]+) ?GT/s PCIe x(\d+) link at (\S+)(?: \(capable of ([\d.]+) Gb/s with ([\d.]+) ?GT/s PCIe x(\d+) link\))?`)
+	slotPower   = tool.MustCompile(`insufficient power on the PCIe slot \(([\d.]+)W\)`)
+	linkChange  = tool.MustCompile(`(?i)\blink (?:is )?(up|down)\b`)
+	moduleFail  = tool.MustCompile(`(?:could not insert|Failed to insert|Error inserting) '?(\w+)'?:? ?(.*)$`)
+	symbolFail  = tool.MustCompile(`^(\w+): (?:disagrees about version of symbol|Unknown symbol|version magic) ?(.*)$`)
+	xid         = tool.MustCompile(`NVRM: Xid \((PCI:[0-9a-fA-F:.]+)[^)]*\): (\d+)`)
 )
 
 var dmesg = tool.Parser{
@@ -35,7 +34,7 @@ var dmesg = tool.Parser{
 		switch {
 		case dmesgStamp.MatchString(t), syslogStamp.MatchString(t):
 			return tool.Likely + 10
-		case moduleFail.MatchString(t), bandwidth.MatchString(t), xid.MatchString(t):
+		case strings.Contains(t, "nsert") && moduleFail.MatchString(t), bandwidth.MatchString(t), xid.MatchString(t):
 			return tool.Sure
 		}
 		return tool.No

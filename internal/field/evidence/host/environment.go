@@ -1,7 +1,6 @@
 package host
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,8 +9,8 @@ import (
 )
 
 var (
-	envLine  = regexp.MustCompile(`^(?:export |declare -x )?([A-Z][A-Z0-9_]*)=(.*)$`)
-	envKnown = regexp.MustCompile(`^(?:NCCL|RCCL|UCX|HCOLL|OMPI|PMIX|PRTE|SLURM|MLX5|CUDA|NVIDIA|NVSHMEM|HIP|HSA|ROCR|ROC|FI|GLOO|MASTER|TORCH|PYTORCH|MORI|MSCCL|SHARP|IB|RDMA|MPI|I_MPI|MV2|MC|GPU|LD_LIBRARY_PATH|LD_PRELOAD|WORLD_SIZE|RANK|LOCAL_RANK)(?:_|$)|^LD_`)
+	envLine  = tool.MustCompile(`^(?:export |declare -x )?([A-Z][A-Z0-9_]*)=(.*)$`)
+	envKnown = tool.MustCompile(`^(?:NCCL|RCCL|UCX|HCOLL|OMPI|PMIX|PRTE|SLURM|MLX5|CUDA|NVIDIA|NVSHMEM|HIP|HSA|ROCR|ROC|FI|GLOO|MASTER|TORCH|PYTORCH|MORI|MSCCL|SHARP|IB|RDMA|MPI|I_MPI|MV2|MC|GPU|LD_LIBRARY_PATH|LD_PRELOAD|WORLD_SIZE|RANK|LOCAL_RANK)(?:_|$)|^LD_`)
 )
 
 var environment = tool.Parser{
@@ -97,7 +96,7 @@ func secretless(name, value string) string {
 // launchers start a job on several nodes; tests are started by them or alone.
 var (
 	launchers = []string{"mpirun", "mpiexec", "prterun", "srun", "torchrun", "deepspeed", "docker run", "podman run", "kubectl exec", "python -m torch.distributed"}
-	programs  = regexp.MustCompile(`^(?:all_reduce|all_gather|reduce_scatter|alltoall|all_to_all|broadcast|reduce|sendrecv|scatter|gather|hypercube)_perf(?:_mpi)?$|^(?:alltoall|sendrecv)_perf|^ib_(?:write|read|send|atomic)_(?:bw|lat)$|^ucx_perftest$|^raw_ethernet_\w+$`)
+	programs  = tool.MustCompile(`^(?:all_reduce|all_gather|reduce_scatter|alltoall|all_to_all|broadcast|reduce|sendrecv|scatter|gather|hypercube)_perf(?:_mpi)?$|^(?:alltoall|sendrecv)_perf|^ib_(?:write|read|send|atomic)_(?:bw|lat)$|^ucx_perftest$|^raw_ethernet_\w+$`)
 )
 
 var commandLine = tool.Parser{

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fact"
@@ -9,9 +8,9 @@ import (
 )
 
 var (
-	lsmodRow = regexp.MustCompile(`^([a-z][a-z0-9_]*)\s+(\d+)\s+(-?\d+)(?:\s+[\w,\[\]-]+)?\s*$`)
+	lsmodRow = tool.MustCompile(`^([a-z][a-z0-9_]*)\s+(\d+)\s+(-?\d+)(?:\s+[\w,\[\]-]+)?\s*$`)
 	// Modules that matter to RDMA and GPUs.
-	roceModule = regexp.MustCompile(`^(?:mlx|ib_|rdma|iw_cm|nvidia|nv_|amdgpu|amdkfd|bnxt|irdma|ice$|ionic|gdrdrv|vfio|iommu|siw$|rxe|rdma_rxe|peermem|mlxfw|knem|xpmem|8021q|bonding|openvswitch|ena$|efa$|i40e$|qede|qedr)`)
+	roceModule = tool.MustCompile(`^(?:mlx|ib_|rdma|iw_cm|nvidia|nv_|amdgpu|amdkfd|bnxt|irdma|ice$|ionic|gdrdrv|vfio|iommu|siw$|rxe|rdma_rxe|peermem|mlxfw|knem|xpmem|8021q|bonding|openvswitch|ena$|efa$|i40e$|qede|qedr)`)
 )
 
 // Peer memory modules, by the time that they were in use.
@@ -23,7 +22,7 @@ var lsmod = tool.Parser{
 	Programs: []string{"lsmod"},
 	Keys:     []string{"host.module.{name}", "host.peermem"},
 	Recognise: func(w *tool.Window) tool.Score {
-		f := strings.Fields(w.First())
+		f := w.Fields()
 		if len(f) >= 3 && f[0] == "Module" && f[1] == "Size" && f[2] == "Used" {
 			return tool.Sure
 		}
@@ -64,7 +63,7 @@ var lsmod = tool.Parser{
 	},
 }
 
-var sysctlLine = regexp.MustCompile(`^((?:net|kernel|vm|fs|dev|debug|abi|user|sunrpc)\.[\w./@:-]+) ?= ?(.*)$`)
+var sysctlLine = tool.MustCompile(`^((?:net|kernel|vm|fs|dev|debug|abi|user|sunrpc)\.[\w./@:-]+) ?= ?(.*)$`)
 
 var sysctl = tool.Parser{
 	Tool:     "sysctl",
@@ -94,10 +93,10 @@ var sysctl = tool.Parser{
 }
 
 var (
-	ulimitLine = regexp.MustCompile(`^\s*max locked memory\s+\((kbytes|bytes)(?:, -l)?\)\s+(\d+|unlimited)`)
-	procLimit  = regexp.MustCompile(`^Max locked memory\s+(\d+|unlimited)\s+(\d+|unlimited)\s+bytes`)
-	anyLimit   = regexp.MustCompile(`^(?:-[a-zA-Z]: .*|[A-Za-z][A-Za-z -]+\([^)]*-[a-zA-Z]\)|Max [a-z -]+ {2,})\s*(?:\d+|unlimited)`)
-	memlock    = regexp.MustCompile(`^\s*\*?\S*\s+(?:soft|hard|-)\s+memlock\s+(\d+|unlimited|-1)`)
+	ulimitLine = tool.MustCompile(`^\s*max locked memory\s+\((kbytes|bytes)(?:, -l)?\)\s+(\d+|unlimited)`)
+	procLimit  = tool.MustCompile(`^Max locked memory\s+(\d+|unlimited)\s+(\d+|unlimited)\s+bytes`)
+	anyLimit   = tool.MustCompile(`^(?:-[a-zA-Z]: .*|[A-Za-z][A-Za-z -]+\([^)]*-[a-zA-Z]\)|Max [a-z -]+ {2,})\s*(?:\d+|unlimited)`)
+	memlock    = tool.MustCompile(`^\s*\*?\S*\s+(?:soft|hard|-)\s+memlock\s+(\d+|unlimited|-1)`)
 )
 
 var limits = tool.Parser{
@@ -133,7 +132,7 @@ var limits = tool.Parser{
 	},
 }
 
-var bareLimit = regexp.MustCompile(`^(\d+|unlimited)$`)
+var bareLimit = tool.MustCompile(`^(\d+|unlimited)$`)
 
 // isUlimit reports whether a bare number is the answer of ulimit -l.
 func isUlimit(ctx *tool.Context) bool {
@@ -169,10 +168,10 @@ func limit(l *tool.Line, out *tool.Out, ctx *tool.Context) {
 }
 
 var (
-	devlinkHandle = regexp.MustCompile(`^((?:pci|auxiliary)/[^\s:]+(?::[0-9a-f]{2}:[0-9a-f]{2}\.\d)?)(/\d+)?:(?:\s.*)?$`)
-	devlinkState  = regexp.MustCompile(`^\s+state (\S+) error (\d+) recover (\d+)`)
-	devlinkNamed  = regexp.MustCompile(`^\s+(reporter|name) (\S+)(.*)$`)
-	devlinkValue  = regexp.MustCompile(`^\s+cmode (\w+) value (\S+)`)
+	devlinkHandle = tool.MustCompile(`^((?:pci|auxiliary)/[^\s:]+(?::[0-9a-f]{2}:[0-9a-f]{2}\.\d)?)(/\d+)?:(?:\s.*)?$`)
+	devlinkState  = tool.MustCompile(`^\s+state (\S+) error (\d+) recover (\d+)`)
+	devlinkNamed  = tool.MustCompile(`^\s+(reporter|name) (\S+)(.*)$`)
+	devlinkValue  = tool.MustCompile(`^\s+cmode (\w+) value (\S+)`)
 )
 
 var devlink = tool.Parser{

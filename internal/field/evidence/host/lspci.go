@@ -1,7 +1,6 @@
 package host
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fact"
@@ -9,11 +8,11 @@ import (
 )
 
 var (
-	pciHead    = regexp.MustCompile(`^((?:[0-9a-f]{4,5}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z]\S.*)$`)
-	pciLink    = regexp.MustCompile(`Speed ([\d.]+|unknown)(?:GT/s)?(?: \([^)]*\))?, Width x(\d+)`)
-	pciPayload = regexp.MustCompile(`MaxPayload (\d+) bytes, MaxReadReq (\d+) bytes`)
-	pciFlag    = regexp.MustCompile(`(\w+)\+`)
-	acsLine    = regexp.MustCompile(`^\s*ACS(?:Cap|Ctl):\s`)
+	pciHead    = tool.MustCompile(`^((?:[0-9a-f]{4,5}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z]\S.*)$`)
+	pciLink    = tool.MustCompile(`Speed ([\d.]+|unknown)(?:GT/s)?(?: \([^)]*\))?, Width x(\d+)`)
+	pciPayload = tool.MustCompile(`MaxPayload (\d+) bytes, MaxReadReq (\d+) bytes`)
+	pciFlag    = tool.MustCompile(`(\w+)\+`)
+	acsLine    = tool.MustCompile(`^\s*ACS(?:Cap|Ctl):\s`)
 )
 
 var lspci = tool.Parser{

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -11,8 +10,8 @@ import (
 )
 
 var (
-	statedLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]*): ?(.*)$`)
-	statedKey  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+$`)
+	statedLine = tool.MustCompile(`^([A-Za-z][A-Za-z0-9_]*): ?(.*)$`)
+	statedKey  = tool.MustCompile(`^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+$`)
 )
 
 // maxStated bounds a file of stated values.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +10,9 @@ import (
 )
 
 var (
-	topoName = regexp.MustCompile(`^(?:GPU|NIC)\d+$|^(?:mlx\d|bnxt_re|irdma|ionic_|rdma|ib)\w*$`)
-	topoPath = regexp.MustCompile(`^(?:X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|DIS|C2C)$`)
-	topoNIC  = regexp.MustCompile(`^\s+(NIC\d+): (\S+)$`)
+	topoName = tool.MustCompile(`^(?:GPU|NIC)\d+$|^(?:mlx\d|bnxt_re|irdma|ionic_|rdma|ib)\w*$`)
+	topoPath = tool.MustCompile(`^(?:X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A|DIS|C2C)$`)
+	topoNIC  = tool.MustCompile(`^\s+(NIC\d+): (\S+)$`)
 	// Ways from near to far. SOC is what SYS was called before 2017.
 	nearness = []string{"PIX", "PXB", "PHB", "NODE", "SYS", "SOC"}
 )
@@ -27,7 +26,7 @@ var smiTopology = tool.Parser{
 		"topo.unassigned_nics", "topo.flat", "topo.nvlink", "topo.gpus_without_near_nic",
 	},
 	Recognise: func(w *tool.Window) tool.Score {
-		f := strings.Fields(w.First())
+		f := w.Fields()
 		switch {
 		case len(f) > 0 && f[0] == "GPU0" && len(topoColumns(f)) == len(f), len(f) > 1 && topoName.MatchString(f[0]) && topoName.MatchString(f[1]) && strings.Contains(w.First(), "CPU Affinity"):
 			return tool.Sure
@@ -249,9 +248,9 @@ func (m *matrix) nearest(r topoRow, nics []int, kinds map[string]bool) (string, 
 }
 
 var (
-	rocmTitle = regexp.MustCompile(`^[= ]*(Weight|Hops|Link Type|Link accessibility|Access) between two GPUs[= ]*$`)
-	rocmNuma  = regexp.MustCompile(`^GPU ?\[?(\d+)\]?\s*: \(Topology\) Numa (Node|Affinity): (-?\d+)`)
-	rocmRow   = regexp.MustCompile(`^GPU(\d+)\s+\S`)
+	rocmTitle = tool.MustCompile(`^[= ]*(Weight|Hops|Link Type|Link accessibility|Access) between two GPUs[= ]*$`)
+	rocmNuma  = tool.MustCompile(`^GPU ?\[?(\d+)\]?\s*: \(Topology\) Numa (Node|Affinity): (-?\d+)`)
+	rocmRow   = tool.MustCompile(`^GPU(\d+)\s+\S`)
 )
 
 var rocmTopology = tool.Parser{
@@ -349,8 +348,8 @@ func (r *rocmRun) End(out *tool.Out) {
 }
 
 var (
-	xmlTag       = regexp.MustCompile(`^\s*(?:[<>] +)?</?(system|cpu|pci|gpu|nic|net|nvlink|xgmi|c2c|coll|interHostNic|pcilink)\b([^>]*)/?>\s*$`)
-	xmlAttribute = regexp.MustCompile(`([\w:]+)="([^"]*)"`)
+	xmlTag       = tool.MustCompile(`^\s*(?:[<>] +)?</?(system|cpu|pci|gpu|nic|net|nvlink|xgmi|c2c|coll|interHostNic|pcilink)\b([^>]*)/?>\s*$`)
+	xmlAttribute = tool.MustCompile(`([\w:]+)="([^"]*)"`)
 )
 
 // topologyXML reads NCCL's topology files (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE)

@@ -2,7 +2,6 @@ package nccl
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,13 +11,13 @@ import (
 
 var (
 	// "E0331 12:03:04.222625 56060 rdma_endpoint.cpp:385] text" of glog.
-	glogLine = regexp.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+(\d+) ([\w./-]+):\d+\] (.*)$`)
+	glogLine = tool.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+(\d+) ([\w./-]+):\d+\] (.*)$`)
 	// "[1700000000.123456] [gpu01:4120 :0] ib_mlx5_log.c:179 UCX ERROR text".
-	ucxLine  = regexp.MustCompile(`^\[\d+\.\d+\] \[([\w.-]+):(\d+)\s*:\d+\]\s+([\w./-]+):\d+\s+(\w+)\s+(ERROR|WARN|INFO|DIAG|DEBUG|FATAL)\s+(.*)$`)
-	ucxError = regexp.MustCompile(`(?i)(Transport retry count exceeded|RNR retry count exceeded|Remote access error|Remote operation error|Local protection|Local length error|Invalid request|Remote QP error) on ([\w.-]+):(\d+)/(\w+) \(synd (0x[0-9a-f]+) vend (0x[0-9a-f]+)`)
-	glogGID  = regexp.MustCompile(`RDMA device: ([\w.-]+),.*GID: \(GID_Index (\d+)\) ((?:[0-9a-f]{2}:){15}[0-9a-f]{2})`)
-	modifyQP = regexp.MustCompile(`Failed to modify QP to (\w+).*?: ([A-Z][^:\[]+?) \[(\d+)\]`)
-	ucxVerbs = regexp.MustCompile(`(ibv_\w+|mlx5dv_\w+)\(.*\) failed(?: with (?:status )?[^:]*)?: ([A-Z][^:]*)`)
+	ucxLine  = tool.MustCompile(`^\[\d+\.\d+\] \[([\w.-]+):(\d+)\s*:\d+\]\s+([\w./-]+):\d+\s+(\w+)\s+(ERROR|WARN|INFO|DIAG|DEBUG|FATAL)\s+(.*)$`)
+	ucxError = tool.MustCompile(`(?i)(Transport retry count exceeded|RNR retry count exceeded|Remote access error|Remote operation error|Local protection|Local length error|Invalid request|Remote QP error) on ([\w.-]+):(\d+)/(\w+) \(synd (0x[0-9a-f]+) vend (0x[0-9a-f]+)`)
+	glogGID  = tool.MustCompile(`RDMA device: ([\w.-]+),.*GID: \(GID_Index (\d+)\) ((?:[0-9a-f]{2}:){15}[0-9a-f]{2})`)
+	modifyQP = tool.MustCompile(`Failed to modify QP to (\w+).*?: ([A-Z][^:\[]+?) \[(\d+)\]`)
+	ucxVerbs = tool.MustCompile(`(ibv_\w+|mlx5dv_\w+)\(.*\) failed(?: with (?:status )?[^:]*)?: ([A-Z][^:]*)`)
 )
 
 // ucxStatus gives the status of a completion (ibv_wc_status) from UCX's words.

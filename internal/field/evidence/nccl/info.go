@@ -3,35 +3,35 @@ package nccl
 import (
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"weir/internal/field/evidence/host"
+	"weir/internal/field/evidence/tool"
 )
 
 var (
-	bootstrapText = regexp.MustCompile(`^Bootstrap ?: Using (.+)$`)
-	indexedName   = regexp.MustCompile(`(?:^|\s)(?:\[\d+\])?([\w.-]+:[0-9a-fA-F.:]+(?:%\w+)?)<\d+>`)
-	usingText     = regexp.MustCompile(`^NET/([\w/.-]+) ?: Using (.+)$`)
-	usingDevice   = regexp.MustCompile(`\[(\d+)\]([\w.+-]+)(?::(\d+))?(?:/(RoCE|IB|SHARP|OPA|\w+))?`)
-	oobText       = regexp.MustCompile(`; OOB (\S+?)<\d+>`)
-	envText       = regexp.MustCompile(`^(?:ENV/Plugin: )?([NR]CCL_[A-Z0-9_]+) set (?:by environment )?to (.*)$`)
-	gdrText       = regexp.MustCompile(`GPU Direct RDMA (?:\((\w+)\) )?(Enabled|Disabled) for (?:GPU (\S+) ?/ ?)?HCA (\d+)(?: '([^']+)')?`)
-	viaText       = regexp.MustCompile(`^(?:Channel|Ring|Coll\w*) (\S+) ?: (-?\d+)(?:\[[^\]]*\])? -> (-?\d+)(?:\[[^\]]*\])?(?: \[(send|receive)\])? via (\S+)`)
-	orderText     = regexp.MustCompile(`^Channel (\d+)(?:/(\d+))? ?:((?:\s+\d+)+)\s*$`)
-	ringText      = regexp.MustCompile(`^Ring (\d+) : (-?\d+) -> (\d+) -> (-?\d+)`)
-	treeText      = regexp.MustCompile(`^Tree (\d+) : (-?\d+) -> (\d+) -> (\S+)`)
-	treesText     = regexp.MustCompile(`\[(\d+)\] (-?\d+(?:/-?\d+)*->(\d+)->\S+)`)
-	channelsText  = regexp.MustCompile(`(\d+) (coll channels|collnet channels|nvls channels|p2p channels per peer|p2p channels)`)
-	commText      = regexp.MustCompile(`\bcomm 0x[0-9a-f]+ rank (\d+) n[rR]anks (\d+)`)
-	commField     = regexp.MustCompile(`\b(nNodes|cudaDev|busId) (\S+)`)
-	qpText        = regexp.MustCompile(`^NET/IB ?: ?(?:NCCL )?(?:IbDev|Dev) (\d+)(?: IbDev (\d+))? Port (\d+) qpn (\d+) mtu (\d+)(.*)$`)
-	qpGID         = regexp.MustCompile(`\bGID (\d+) \(([0-9A-Fa-f]+)/([0-9A-Fa-f]+)\)`)
-	failedText    = regexp.MustCompile(`^([\w./-]+\.(?:cc|c|cpp|h|cu|cuh)):(\d+) -> (-?\d+)`)
-	pluginText    = regexp.MustCompile(`^(?:P2P plugin|NET/Plugin ?: (?:Loaded net|Loaded) plugin|Initialized NET plugin|NET/Plugin ?: Using) (\S+)`)
-	assignedText  = regexp.MustCompile(`^(?:Using network|Assigned NET plugin) (\S+)`)
+	bootstrapText = tool.MustCompile(`^Bootstrap ?: Using (.+)$`)
+	indexedName   = tool.MustCompile(`(?:^|\s)(?:\[\d+\])?([\w.-]+:[0-9a-fA-F.:]+(?:%\w+)?)<\d+>`)
+	usingText     = tool.MustCompile(`^NET/([\w/.-]+) ?: Using (.+)$`)
+	usingDevice   = tool.MustCompile(`\[(\d+)\]([\w.+-]+)(?::(\d+))?(?:/(RoCE|IB|SHARP|OPA|\w+))?`)
+	oobText       = tool.MustCompile(`; OOB (\S+?)<\d+>`)
+	envText       = tool.MustCompile(`^(?:ENV/Plugin: )?([NR]CCL_[A-Z0-9_]+) set (?:by environment )?to (.*)$`)
+	gdrText       = tool.MustCompile(`GPU Direct RDMA (?:\((\w+)\) )?(Enabled|Disabled) for (?:GPU (\S+) ?/ ?)?HCA (\d+)(?: '([^']+)')?`)
+	viaText       = tool.MustCompile(`^(?:Channel|Ring|Coll\w*) (\S+) ?: (-?\d+)(?:\[[^\]]*\])? -> (-?\d+)(?:\[[^\]]*\])?(?: \[(send|receive)\])? via (\S+)`)
+	orderText     = tool.MustCompile(`^Channel (\d+)(?:/(\d+))? ?:((?:\s+\d+)+)\s*$`)
+	ringText      = tool.MustCompile(`^Ring (\d+) : (-?\d+) -> (\d+) -> (-?\d+)`)
+	treeText      = tool.MustCompile(`^Tree (\d+) : (-?\d+) -> (\d+) -> (\S+)`)
+	treesText     = tool.MustCompile(`\[(\d+)\] (-?\d+(?:/-?\d+)*->(\d+)->\S+)`)
+	channelsText  = tool.MustCompile(`(\d+) (coll channels|collnet channels|nvls channels|p2p channels per peer|p2p channels)`)
+	commText      = tool.MustCompile(`\bcomm 0x[0-9a-f]+ rank (\d+) n[rR]anks (\d+)`)
+	commField     = tool.MustCompile(`\b(nNodes|cudaDev|busId) (\S+)`)
+	qpText        = tool.MustCompile(`^NET/IB ?: ?(?:NCCL )?(?:IbDev|Dev) (\d+)(?: IbDev (\d+))? Port (\d+) qpn (\d+) mtu (\d+)(.*)$`)
+	qpGID         = tool.MustCompile(`\bGID (\d+) \(([0-9A-Fa-f]+)/([0-9A-Fa-f]+)\)`)
+	failedText    = tool.MustCompile(`^([\w./-]+\.(?:cc|c|cpp|h|cu|cuh)):(\d+) -> (-?\d+)`)
+	pluginText    = tool.MustCompile(`^(?:P2P plugin|NET/Plugin ?: (?:Loaded net|Loaded) plugin|Initialized NET plugin|NET/Plugin ?: Using) (\S+)`)
+	assignedText  = tool.MustCompile(`^(?:Using network|Assigned NET plugin) (\S+)`)
 )
 
 // info reads an INFO line. Most say nothing about the network, and are

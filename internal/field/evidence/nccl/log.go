@@ -1,7 +1,6 @@
 package nccl
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fact"
@@ -9,14 +8,11 @@ import (
 )
 
 var (
-	// "host:pid:tid [device] file.cc:123 NCCL WARN text", with any part but the
-	// level missing where a log was cut.
-	logLine = regexp.MustCompile(`^(?:([A-Za-z0-9][\w.-]*):(\d+):(\d+) )?(?:\[(-?\d+)\] )?(?:([\w./+-]+(?:\.(?:cc|c|cpp|h|cu|cuh|hpp))?(?::\d*)?):? )?NCCL (INFO|WARN|TRACE|ABORT|ERROR|CALL|VERSION) ?(.*)$`)
 	// The version line has no prefix.
-	versionLine = regexp.MustCompile(`^(?:(NCCL) version (\S+)|(RCCL) version ?:? ?(\S+))`)
-	rcclHead    = regexp.MustCompile(`^(HIP version|ROCm version|Hostname|Librccl path)\s*:\s*(.+)$`)
+	versionLine = tool.MustCompile(`^(?:(NCCL) version (\S+)|(RCCL) version ?:? ?(\S+))`)
+	rcclHead    = tool.MustCompile(`^(HIP version|ROCm version|Hostname|Librccl path)\s*:\s*(.+)$`)
 	// Verbs errors whose prefix was cut.
-	bareVerbs = regexp.MustCompile(`^(ibv_\w+) failed with `)
+	bareVerbs = tool.MustCompile(`^(ibv_\w+) failed with `)
 )
 
 var log = tool.Parser{
@@ -44,7 +40,8 @@ var log = tool.Parser{
 func isLog(t string) bool {
 	switch {
 	case strings.Contains(t, "NCCL "):
-		return logLine.MatchString(t) || versionLine.MatchString(t)
+		_, ok := splitLine(t)
+		return ok || versionLine.MatchString(t)
 	case strings.HasPrefix(t, "RCCL version"), rcclHead.MatchString(t):
 		return true
 	}
@@ -108,7 +105,7 @@ type record struct {
 
 func (r *logRun) Take(l *tool.Line, out *tool.Out) {
 	rec := record{Line: l, out: out}
-	if m := versionLine.FindStringSubmatch(l.Text); m != nil {
+	if m := versionLine.FindStringSubmatch(l.Text); m != nil { // before anything else: it looks like a level
 		rec.p = r.process("", "", l)
 		rec.once("nccl.version", m[2]+m[4])
 		rec.once("nccl.library", strings.ToLower(m[1]+m[3]))
@@ -121,14 +118,14 @@ func (r *logRun) Take(l *tool.Line, out *tool.Out) {
 		}
 		return
 	}
-	m := logLine.FindStringSubmatch(l.Text)
-	if m == nil {
+	head, ok := splitLine(l.Text)
+	if !ok {
 		rec.p, rec.level, rec.text = r.process("", "", l), "WARN", l.Text
 		rec.warn()
 		return
 	}
-	rec.p = r.process(m[1], m[2], l)
-	rec.level, rec.text = m[6], strings.TrimSpace(m[7])
+	rec.p = r.process(head.host, head.pid, l)
+	rec.level, rec.text = head.level, head.text
 	switch rec.level {
 	case "WARN", "ERROR", "ABORT":
 		rec.warn()

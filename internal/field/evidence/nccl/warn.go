@@ -2,7 +2,6 @@ package nccl
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,26 +9,26 @@ import (
 )
 
 var (
-	completionText = regexp.MustCompile(`Got completion (?:from peer (\S+?)(?:<\d+>)? )?with (?:error|status=?) ?(?:([A-Z][A-Z_]+)\()?(\d+)\)?`)
-	opcodeText     = regexp.MustCompile(`opcode[ =](?:[A-Z_]+\()?(\d+)`)
-	lengthText     = regexp.MustCompile(`\blen[ =](\d+)`)
-	vendorText     = regexp.MustCompile(`vendor[ _]err[ =](\d+)`)
-	sideText       = regexp.MustCompile(`\((Send|Recv)\)|req_type=(Send|Recv)`)
-	localText      = regexp.MustCompile(`localGid ?([0-9a-fA-F:.]+)`)
-	remoteText     = regexp.MustCompile(`remoteGids? ?([0-9a-fA-F:.]+)`)
-	hcaText        = regexp.MustCompile(`\bhca (\S+)`)
-	verbsText      = regexp.MustCompile(`(?:Call to )?(ibv_\w+|rdma_\w+) failed(?: with (?:error )?(.*))?$`)
-	errnoText      = regexp.MustCompile(`^(\d+) (.*)$`)
-	errnoTail      = regexp.MustCompile(`\[?errno (\d+)\]?|\((\d+)\)`)
-	onDevice       = regexp.MustCompile(`on dev ([\w.+-]+):(\d+)`)
-	stateText      = regexp.MustCompile(`curr state (\w+),? next state (\w+)`)
-	gidIndexText   = regexp.MustCompile(`local GID index (\d+)`)
-	localGIDText   = regexp.MustCompile(`local GID:? ([0-9a-fA-F:.]+[0-9a-fA-F])`)
-	remoteGIDText  = regexp.MustCompile(`remote GID:? ([0-9a-fA-F:.]+[0-9a-fA-F])`)
-	asyncText      = regexp.MustCompile(`(?:([\w.+-]+):\d+ )?(?:NET/IB ?: )?(?:([\w.+-]+):\d+ )?Got (?:non-fatal |fatal )?async (?:fatal )?event ?: ?(.+)$`)
-	openText       = regexp.MustCompile(`Unable to open device (\S+)`)
-	socketText     = regexp.MustCompile(`(?i)socket|connect(?:ion)? |accept|Connection closed`)
-	cudaText       = regexp.MustCompile(`(?:Cuda|HIP|CUDA) failure|hipError|cudaError`)
+	completionText = tool.MustCompile(`Got completion (?:from peer (\S+?)(?:<\d+>)? )?with (?:error|status=?) ?(?:([A-Z][A-Z_]+)\()?(\d+)\)?`)
+	opcodeText     = tool.MustCompile(`opcode[ =](?:[A-Z_]+\()?(\d+)`)
+	lengthText     = tool.MustCompile(`\blen[ =](\d+)`)
+	vendorText     = tool.MustCompile(`vendor[ _]err[ =](\d+)`)
+	sideText       = tool.MustCompile(`\((Send|Recv)\)|req_type=(Send|Recv)`)
+	localText      = tool.MustCompile(`localGid ?([0-9a-fA-F:.]+)`)
+	remoteText     = tool.MustCompile(`remoteGids? ?([0-9a-fA-F:.]+)`)
+	hcaText        = tool.MustCompile(`\bhca (\S+)`)
+	verbsText      = tool.MustCompile(`(?:Call to )?(ibv_\w+|rdma_\w+) failed(?: with (?:error )?(.*))?$`)
+	errnoText      = tool.MustCompile(`^(\d+) (.*)$`)
+	errnoTail      = tool.MustCompile(`\[?errno (\d+)\]?|\((\d+)\)`)
+	onDevice       = tool.MustCompile(`on dev ([\w.+-]+):(\d+)`)
+	stateText      = tool.MustCompile(`curr state (\w+),? next state (\w+)`)
+	gidIndexText   = tool.MustCompile(`local GID index (\d+)`)
+	localGIDText   = tool.MustCompile(`local GID:? ([0-9a-fA-F:.]+[0-9a-fA-F])`)
+	remoteGIDText  = tool.MustCompile(`remote GID:? ([0-9a-fA-F:.]+[0-9a-fA-F])`)
+	asyncText      = tool.MustCompile(`(?:([\w.+-]+):\d+ )?(?:NET/IB ?: )?(?:([\w.+-]+):\d+ )?Got (?:non-fatal |fatal )?async (?:fatal )?event ?: ?(.+)$`)
+	openText       = tool.MustCompile(`Unable to open device (\S+)`)
+	socketText     = tool.MustCompile(`(?i)socket|connect(?:ion)? |accept|Connection closed`)
+	cudaText       = tool.MustCompile(`(?:Cuda|HIP|CUDA) failure|hipError|cudaError`)
 )
 
 // errnos gives the number of the texts of strerror that verbs return.
@@ -151,7 +150,7 @@ func (r *record) verbs(t string) {
 	r.gids(group(localGIDText, rest), group(remoteGIDText, rest))
 }
 
-func group(re *regexp.Regexp, t string) string {
+func group(re *tool.Pattern, t string) string {
 	if m := re.FindStringSubmatch(t); m != nil {
 		return m[1]
 	}

@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -69,7 +68,7 @@ var cmaMode = tool.Parser{
 	},
 }
 
-var cmaPath = regexp.MustCompile(`rdma_cm/([^/]+)/`)
+var cmaPath = tool.MustCompile(`rdma_cm/([^/]+)/`)
 
 // cmaDevice returns the device of the command, or of a path in configfs.
 func cmaDevice(ctx *tool.Context) string {

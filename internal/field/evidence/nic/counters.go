@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -20,13 +19,29 @@ func counter(l *tool.Line, out *tool.Out, s fact.Subject, name, value string) bo
 }
 
 var (
-	statLine = regexp.MustCompile(`^\s*(\S.*?):\s*(\d+)$`)
 	// Counters of single queues: rx0_packets, tx12_bytes, ch3_events,
 	// [5]: rx_ucast_packets, rx_queue_3_packets, queue_4_tx_cnt.
-	perQueue = regexp.MustCompile(`^(?:(?:rx|tx|ch|rxq|txq|ptp_rq|qos_tx|rx_xsk|tx_xdp|rx_xdp)_?-?\d+_|\[\d+\]|(?:rx|tx)?_?queue[_-]?\d+|(?:Rx|Tx) ?Queue)`)
+	perQueue = tool.MustCompile(`^(?:(?:rx|tx|ch|rxq|txq|ptp_rq|qos_tx|rx_xsk|tx_xdp|rx_xdp)_?-?\d+_|\[\d+\]|(?:rx|tx)?_?queue[_-]?\d+|(?:Rx|Tx) ?Queue)`)
 	// Names that drivers of RDMA NICs have and others have not.
-	nicStat = regexp.MustCompile(`(?:^rx_|^tx_)prio\d_|_phy$|^pfc_pri\d_|_pfc_ena_frames_pri\d|_pri\d$|_cos\d$|^outbound_pci_|^tx_pause_storm_|^(?:rx|tx)_vport_|^frames_(?:rx|tx)_|^rx_pripause_|^rx_priority_\d_|^module_|_pci_signal_integrity$|continuous_roce_pause`)
+	nicStat = tool.MustCompile(`(?:^rx_|^tx_)prio\d_|_phy$|^pfc_pri\d_|_pfc_ena_frames_pri\d|_pri\d$|_cos\d$|^outbound_pci_|^tx_pause_storm_|^(?:rx|tx)_vport_|^frames_(?:rx|tx)_|^rx_pripause_|^rx_priority_\d_|^module_|_pci_signal_integrity$|continuous_roce_pause`)
 )
+
+// stat splits "     rx_bytes: 12".
+func stat(text string) (name, value string, ok bool) {
+	t := strings.TrimLeft(text, " \t")
+	i := strings.LastIndexByte(t, ':')
+	if i < 1 {
+		return "", "", false
+	}
+	value = strings.TrimLeft(t[i+1:], " \t")
+	return t[:i], value, value != "" && strings.Trim(value, "0123456789") == ""
+}
+
+// roceStat reports whether a counter is one that drivers of RDMA NICs have.
+func roceStat(name string) bool {
+	return (strings.Contains(name, "prio") || strings.Contains(name, "_p") || strings.Contains(name, "pri") || strings.Contains(name, "_cos") ||
+		strings.HasPrefix(name, "module_") || strings.Contains(name, "vport") || strings.HasPrefix(name, "frames_")) && nicStat.MatchString(name)
+}
 
 var ethtoolStatistics = tool.Parser{
 	Tool:     "ethtool -S",
@@ -40,36 +55,37 @@ var ethtoolStatistics = tool.Parser{
 		if !strings.HasPrefix(t, "  ") { // without head: cut, or from grep
 			return tool.No
 		}
-		switch m := statLine.FindStringSubmatch(t); {
-		case m == nil:
+		switch name, _, ok := stat(t); {
+		case !ok:
 			return tool.No
-		case nicStat.MatchString(m[1]):
+		case roceStat(name):
 			return tool.Likely
 		}
 		return tool.Weak / 2
 	},
 	New: func(ctx *tool.Context) tool.Session {
 		nic := ethtoolNIC(ctx)
-		queues, line := uint64(0), 0
+		queues, line, head := uint64(0), 0, false
 		return &tool.Each{
 			Belongs: func(l *tool.Line) tool.Score {
-				switch m := statLine.FindStringSubmatch(l.Text); {
-				case m == nil:
+				switch name, _, ok := stat(l.Text); {
+				case !ok:
 					return tool.No
-				case nicStat.MatchString(m[1]), perQueue.MatchString(m[1]):
+				case !strings.HasPrefix(l.Text, "     "):
+					return tool.Weak
+				case head || roceStat(name):
 					return tool.Sure
-				case strings.HasPrefix(l.Text, "     "):
-					return tool.Likely
 				}
-				return tool.Weak
+				return tool.Likely
 			},
 			Read: func(l *tool.Line, out *tool.Out) {
-				m := statLine.FindStringSubmatch(l.Text)
+				name, value, ok := stat(l.Text)
 				switch {
-				case m == nil: // the head
-				case perQueue.MatchString(m[1]):
+				case !ok:
+					head = true
+				case perQueue.MatchString(name):
 					queues, line = queues+1, l.N
-				case !counter(l, out, nic, m[1], m[2]):
+				case !counter(l, out, nic, name, value):
 					out.NotUnderstood(l)
 				}
 			},

@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 
 const dcbVersions = "iproute2 5.11 to 6.x, text and JSON"
 
-var dcbLine = regexp.MustCompile(`^(?:willing (?:on|off) ets-cap|pfc-cap \d|(?:prio-pfc|tc-bw|tc-tsa|prio-tc|reco-tc-bw|reco-tc-tsa|reco-prio-tc|prio-buffer|buffer-size|tc-maxrate) 0:|(?:dscp|ethtype|stream-port|dgram-port|port|pcp)-prio |total-size \d|default-prio |apptrust order:|(?:host|nic-managed|cee|ieee)\b.* (?:on|off)|(?:requests|indications) )`)
+var dcbLine = tool.MustCompile(`^(?:willing (?:on|off) ets-cap|pfc-cap \d|(?:prio-pfc|tc-bw|tc-tsa|prio-tc|reco-tc-bw|reco-tc-tsa|reco-prio-tc|prio-buffer|buffer-size|tc-maxrate) 0:|(?:dscp|ethtype|stream-port|dgram-port|port|pcp)-prio |total-size \d|default-prio |apptrust order:|(?:host|nic-managed|cee|ieee)\b.* (?:on|off)|(?:requests|indications) )`)
 
 var dcbTool = tool.Parser{
 	Tool:     "dcb",
@@ -153,7 +152,7 @@ func dcbValue(l *tool.Line, out *tool.Out, nic fact.Subject, name, index, value 
 	return true
 }
 
-var dcbNumber = regexp.MustCompile(`^(\d+(?:\.\d+)?)([a-zA-Z]*)$`)
+var dcbNumber = tool.MustCompile(`^(\d+(?:\.\d+)?)([a-zA-Z]*)$`)
 
 // dcbSize reads a size as tc prints it: b is bytes, and K, M, G are 1024
 // (1000 with -i is written Ki: there the prefixes are as they say).

@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -74,7 +73,7 @@ func (s *settings) Match(l *tool.Line) tool.Score {
 	return tool.No
 }
 
-var modeSpeed = regexp.MustCompile(`^(\d+)base`)
+var modeSpeed = tool.MustCompile(`^(\d+)base`)
 
 func (s *settings) Take(l *tool.Line, out *tool.Out) {
 	if name, ok := headed(l.Text, "Settings for "); ok {

@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fact"
@@ -9,11 +8,11 @@ import (
 )
 
 var (
-	ipHead  = regexp.MustCompile(`^\d+: ([^\s:@]+)(?:@[^\s:]+)?: <([A-Z0-9_,-]+)> mtu (\d+)(.*)$`)
-	ipInet  = regexp.MustCompile(`^\s+inet6? (\S+)`)
-	ipLink  = regexp.MustCompile(`^\s+link/\S+ ((?:[0-9a-f]{2}:){5}[0-9a-f]{2})`)
-	ipBrief = regexp.MustCompile(`^([\w.@-]+)\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)\s*((?:\s+[0-9a-f:.]+/\d+)*|\s*(?:[0-9a-f]{2}:){5}[0-9a-f]{2} <.*>)\s*$`)
-	ipOne   = regexp.MustCompile(`^\d+: (\S+)\s+inet6? (\S+/\d+)`)
+	ipHead  = tool.MustCompile(`^\d+: ([^\s:@]+)(?:@[^\s:]+)?: <([A-Z0-9_,-]+)> mtu (\d+)(.*)$`)
+	ipInet  = tool.MustCompile(`^\s+inet6? (\S+)`)
+	ipLink  = tool.MustCompile(`^\s+link/\S+ ((?:[0-9a-f]{2}:){5}[0-9a-f]{2})`)
+	ipBrief = tool.MustCompile(`^([\w.@-]+)\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)\s*((?:\s+[0-9a-f:.]+/\d+)*|\s*(?:[0-9a-f]{2}:){5}[0-9a-f]{2} <.*>)\s*$`)
+	ipOne   = tool.MustCompile(`^\d+: (\S+)\s+inet6? (\S+/\d+)`)
 )
 
 var ipAddr = tool.Parser{

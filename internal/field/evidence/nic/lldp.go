@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fact"
@@ -9,9 +8,9 @@ import (
 )
 
 var (
-	lldpInterface = regexp.MustCompile(`^Interface:\s+([^\s,]+), via: LLDP`)
-	lldpKeyValue  = regexp.MustCompile(`^lldp\.([^=\s]+?)\.(via|rid|age|chassis\.[\w.-]+|port\.[\w.-]+|vlan\S*|lldp-med\S*|unknown-tlvs\S*|ttl\.\S+|ppvid\S*|pi\.\S*)=(.*)$`)
-	lldpLine      = regexp.MustCompile(`^\s+([A-Za-z][A-Za-z0-9 ]*):\s+(.*)$`)
+	lldpInterface = tool.MustCompile(`^Interface:\s+([^\s,]+), via: LLDP`)
+	lldpKeyValue  = tool.MustCompile(`^lldp\.([^=\s]+?)\.(via|rid|age|chassis\.[\w.-]+|port\.[\w.-]+|vlan\S*|lldp-med\S*|unknown-tlvs\S*|ttl\.\S+|ppvid\S*|pi\.\S*)=(.*)$`)
+	lldpLine      = tool.MustCompile(`^\s+([A-Za-z][A-Za-z0-9 ]*):\s+(.*)$`)
 )
 
 var lldpctl = tool.Parser{

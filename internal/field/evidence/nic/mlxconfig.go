@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fact"
@@ -11,11 +10,11 @@ import (
 var (
 	// "ROCE_CC_PRIO_MASK_P1   255", with -e three columns and a star for
 	// what differs from the default: "*  LINK_TYPE_P1  IB(1)  ETH(2)  ETH(2)".
-	mlxSetting = regexp.MustCompile(`^\*?\s+(?:RO\s+)?([A-Z][A-Z0-9_]+(?:\[[^\]]*\])?)\s+(\S+(?: \S+)*)(?:\s{2,}(\S+))?(?:\s{2,}(\S+))?\s*$`)
-	mlxHead    = regexp.MustCompile(`^(?:Device #\d+:|Device type:|Name:|Description:|Device:|Configurations:)`)
-	mlxNumber  = regexp.MustCompile(`^[A-Za-z_0-9]+\((-?(?:0x)?[0-9a-fA-F]+)\)$`)
-	pciAddress = regexp.MustCompile(`^(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`)
-	mlxPort    = regexp.MustCompile(`^(.+)_P(\d)$`)
+	mlxSetting = tool.MustCompile(`^\*?\s+(?:RO\s+)?([A-Z][A-Z0-9_]+(?:\[[^\]]*\])?)\s+(\S+(?: \S+)*)(?:\s{2,}(\S+))?(?:\s{2,}(\S+))?\s*$`)
+	mlxHead    = tool.MustCompile(`^(?:Device #\d+:|Device type:|Name:|Description:|Device:|Configurations:)`)
+	mlxNumber  = tool.MustCompile(`^[A-Za-z_0-9]+\((-?(?:0x)?[0-9a-fA-F]+)\)$`)
+	pciAddress = tool.MustCompile(`^(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`)
+	mlxPort    = tool.MustCompile(`^(.+)_P(\d)$`)
 )
 
 var mlxconfig = tool.Parser{

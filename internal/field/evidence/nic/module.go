@@ -1,18 +1,17 @@
 package nic
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/field/evidence/tool"
 )
 
 var (
-	moduleLine = regexp.MustCompile(`^\s*([A-Z][A-Za-z0-9 (),./%+-]*?)\s+:\s?(.*)$`)
-	moduleLane = regexp.MustCompile(`\((?:Channel|Chan|Lane) (\d+)\)`)
-	dBm        = regexp.MustCompile(`(-?\d+(?:\.\d+)?) dBm`)
-	inParens   = regexp.MustCompile(`\(([^)]*)\)`)
-	copper     = regexp.MustCompile(`(?i)Base-CR|\bCR\d?\b|copper|passive|\bDAC\b`)
+	moduleLine = tool.MustCompile(`^\s*([A-Z][A-Za-z0-9 (),./%+-]*?)\s+:\s?(.*)$`)
+	moduleLane = tool.MustCompile(`\((?:Channel|Chan|Lane) (\d+)\)`)
+	dBm        = tool.MustCompile(`(-?\d+(?:\.\d+)?) dBm`)
+	inParens   = tool.MustCompile(`\(([^)]*)\)`)
+	copper     = tool.MustCompile(`(?i)Base-CR|\bCR\d?\b|copper|passive|\bDAC\b`)
 )
 
 var ethtoolModule = tool.Parser{

@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,10 +10,10 @@ import (
 )
 
 var (
-	nicctlHead = regexp.MustCompile(`^NIC\s*: \S+\s*\((\S+)\)`)
-	nicctlLine = regexp.MustCompile(`^\s*([A-Z][A-Za-z0-9 -]*?)\s*:\s*(.*)$`)
-	nicctlDSCP = regexp.MustCompile(`^([0-9, -]+)\s*==> priority : (\d)$`)
-	nicctlRow  = regexp.MustCompile(`^\s+(\d)\s+(DWRR|strict|Strict)\s+(\d+|N/A)\s+(\S+)\s*$`)
+	nicctlHead = tool.MustCompile(`^NIC\s*: \S+\s*\((\S+)\)`)
+	nicctlLine = tool.MustCompile(`^\s*([A-Z][A-Za-z0-9 -]*?)\s*:\s*(.*)$`)
+	nicctlDSCP = tool.MustCompile(`^([0-9, -]+)\s*==> priority : (\d)$`)
+	nicctlRow  = tool.MustCompile(`^\s+(\d)\s+(DWRR|strict|Strict)\s+(\d+|N/A)\s+(\S+)\s*$`)
 )
 
 // nicctlDCQCN maps the words of "nicctl show dcqcn". AMD's firmware counts

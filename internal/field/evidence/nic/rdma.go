@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fact"
@@ -10,9 +9,9 @@ import (
 
 var (
 	// "link mlx5_0/1 ...", "0/1: mlx5_0/1: ..." of older releases.
-	rdmaLinkLine = regexp.MustCompile(`^(?:link |\d+/\d+: )([A-Za-z][\w.-]*)/(\d+|-):? ?(.*)$`)
-	rdmaDevLine  = regexp.MustCompile(`^\d+: ([A-Za-z][\w.-]*): node_type (\S+)(.*)$`)
-	rdmaPretty   = regexp.MustCompile(`^    ([A-Za-z][\w ]*?) (\d+)$`)
+	rdmaLinkLine = tool.MustCompile(`^(?:link |\d+/\d+: )([A-Za-z][\w.-]*)/(\d+|-):? ?(.*)$`)
+	rdmaDevLine  = tool.MustCompile(`^\d+: ([A-Za-z][\w.-]*): node_type (\S+)(.*)$`)
+	rdmaPretty   = tool.MustCompile(`^    ([A-Za-z][\w ]*?) (\d+)$`)
 )
 
 const rdmaVersions = "iproute2 4.20 to 6.x, text, pretty and JSON"

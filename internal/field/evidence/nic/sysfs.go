@@ -2,7 +2,6 @@ package nic
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,18 +11,18 @@ import (
 
 // A file of /sys about an RDMA device or a network interface, by its path.
 var (
-	sysPort    = regexp.MustCompile(`(?:^|/)infiniband/([^/]+)/ports/(\d+)/(.+)$`)
-	sysDevice  = regexp.MustCompile(`(?:^|/)infiniband/([^/]+)/([^/]+(?:/.+)?)$`)
-	sysNet     = regexp.MustCompile(`(?:^|/)net/([^/]+)/(.+)$`)
-	sysCC      = regexp.MustCompile(`(?:^|/)(?:mlx5/([^/]+)/)?cc_params/(\w+)$`)
-	sysBnxtCC  = regexp.MustCompile(`(?:^|/)bnxt_re/([^/]+)/ports/(\d+)/cc/(\w+)$`)
-	sysLoose   = regexp.MustCompile(`(?:^|/)((?:hw_)?counters)/([^/]+)$`)
-	grepLine   = regexp.MustCompile(`^(/?(?:[\w.:@-]+/)+[\w.@ -]*\w):(.*)$`)
-	bareLine   = regexp.MustCompile(`^([A-Za-z][\w ]{0,60}):(-?\d+)$`)
-	globalTC   = regexp.MustCompile(`^Global tclass=(\d+)$`)
-	sysState   = regexp.MustCompile(`^\d+: (\S+)$`)
-	sysRate    = regexp.MustCompile(`^(\d+(?:\.\d+)?) Gb/sec(?: \((\d+)X)?`)
-	ecnSetting = regexp.MustCompile(`^ecn/roce_(rp|np)/(.+)$`)
+	sysPort    = tool.MustCompile(`(?:^|/)infiniband/([^/]+)/ports/(\d+)/(.+)$`)
+	sysDevice  = tool.MustCompile(`(?:^|/)infiniband/([^/]+)/([^/]+(?:/.+)?)$`)
+	sysNet     = tool.MustCompile(`(?:^|/)net/([^/]+)/(.+)$`)
+	sysCC      = tool.MustCompile(`(?:^|/)(?:mlx5/([^/]+)/)?cc_params/(\w+)$`)
+	sysBnxtCC  = tool.MustCompile(`(?:^|/)bnxt_re/([^/]+)/ports/(\d+)/cc/(\w+)$`)
+	sysLoose   = tool.MustCompile(`(?:^|/)((?:hw_)?counters)/([^/]+)$`)
+	grepLine   = tool.MustCompile(`^(/?(?:[\w.:@-]+/)+[\w.@ -]*\w):(.*)$`)
+	bareLine   = tool.MustCompile(`^([A-Za-z][\w ]{0,60}):(-?\d+)$`)
+	globalTC   = tool.MustCompile(`^Global tclass=(\d+)$`)
+	sysState   = tool.MustCompile(`^\d+: (\S+)$`)
+	sysRate    = tool.MustCompile(`^(\d+(?:\.\d+)?) Gb/sec(?: \((\d+)X)?`)
+	ecnSetting = tool.MustCompile(`^ecn/roce_(rp|np)/(.+)$`)
 )
 
 var sysfs = tool.Parser{
@@ -75,7 +74,7 @@ func knownPath(p string) bool {
 
 // Names of files under counters/ and hw_counters/, for outputs of grep in
 // the directory itself.
-var bareNames = regexp.MustCompile(`^(?:[rn]p_\w+|(?:port|unicast|multicast)_(?:xmit|rcv)_\w+|rtt_resp_\w+|VL15_dropped|excessive_buffer_overrun_errors|link_downed|link_error_recovery|local_link_integrity_errors|symbol_error|out_of_(?:sequence|buffer)|packet_seq_err|local_ack_timeout_err|rnr_nak_retry_err|implied_nak_seq_err|duplicate_request|(?:req|resp)_\w+|roce_(?:adp|slow)_\w+|rx_(?:write|read|atomic)_requests|rx_dct_connect|rx_icrc_encapsulated|lifespan|cc_[rt]x_\w+|(?:In|Out)Rdma\w+|Rdma(?:Bnd|Inv)|RetransSegs|tcp\w+Segs\w*|RxECNMrkd|[RT]xUDP|cnp(?:Sent|Handled|Ignored)|ip[46](?:In|Out)\w+|active_(?:pds|ahs|qps|srqs|cqs|mrs|mws)|watermark_\w+|(?:to|seq_err|max_retry|rnr)_\w+|res_\w+|recoverable_errors|unrecoverable_err|oos_drop_count|rx_roce_\w+|tx_roce_\w+|(?:missing|bad)_resp\w*|local_(?:qp_op|protection)_err|mem_mgmt_op_err|remote_\w+_err|dup_req|(?:rx|tx)_rdma_\w+|(?:rx|tx)_cnp_pkts|rx_ecn_marked_pkts|Nak Sequence Error|RNR sent|RNR received|(?:rx|tx)_(?:pkts|bytes|(?:atomic|read|write|send)_re(?:q|sp))|pacing_\w+|latency_\w+|num_\w+)$`)
+var bareNames = tool.MustCompile(`^(?:[rn]p_\w+|(?:port|unicast|multicast)_(?:xmit|rcv)_\w+|rtt_resp_\w+|VL15_dropped|excessive_buffer_overrun_errors|link_downed|link_error_recovery|local_link_integrity_errors|symbol_error|out_of_(?:sequence|buffer)|packet_seq_err|local_ack_timeout_err|rnr_nak_retry_err|implied_nak_seq_err|duplicate_request|(?:req|resp)_\w+|roce_(?:adp|slow)_\w+|rx_(?:write|read|atomic)_requests|rx_dct_connect|rx_icrc_encapsulated|lifespan|cc_[rt]x_\w+|(?:In|Out)Rdma\w+|Rdma(?:Bnd|Inv)|RetransSegs|tcp\w+Segs\w*|RxECNMrkd|[RT]xUDP|cnp(?:Sent|Handled|Ignored)|ip[46](?:In|Out)\w+|active_(?:pds|ahs|qps|srqs|cqs|mrs|mws)|watermark_\w+|(?:to|seq_err|max_retry|rnr)_\w+|res_\w+|recoverable_errors|unrecoverable_err|oos_drop_count|rx_roce_\w+|tx_roce_\w+|(?:missing|bad)_resp\w*|local_(?:qp_op|protection)_err|mem_mgmt_op_err|remote_\w+_err|dup_req|(?:rx|tx)_rdma_\w+|(?:rx|tx)_cnp_pkts|rx_ecn_marked_pkts|Nak Sequence Error|RNR sent|RNR received|(?:rx|tx)_(?:pkts|bytes|(?:atomic|read|write|send)_re(?:q|sp))|pacing_\w+|latency_\w+|num_\w+)$`)
 
 func bareScore(name string) tool.Score {
 	if bareNames.MatchString(name) {

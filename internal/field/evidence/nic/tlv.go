@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,9 +9,9 @@ import (
 )
 
 var (
-	tlvHead = regexp.MustCompile(`^(?:IEEE 802\S+ .*TLV|\S.* TLV):?$`)
-	tlvBits = regexp.MustCompile(`^[01](?:,[01]){7}$`)
-	tlvText = regexp.MustCompile(`^\s+\S|^(?:willing|enabled|delay|MBC|up2tc|tcbw|tsa|cbs|maxtcs|TC Rate Limit|mode):?\s*\S*`)
+	tlvHead = tool.MustCompile(`^(?:IEEE 802\S+ .*TLV|\S.* TLV):?$`)
+	tlvBits = tool.MustCompile(`^[01](?:,[01]){7}$`)
+	tlvText = tool.MustCompile(`^\s+\S|^(?:willing|enabled|delay|MBC|up2tc|tcbw|tsa|cbs|maxtcs|TC Rate Limit|mode):?\s*\S*`)
 )
 
 var tlvKeys = []string{
@@ -67,7 +66,7 @@ var niccli = tool.Parser{
 }
 
 // "priority:3  dscp: 26" of niccli.
-var bnxtDSCP = regexp.MustCompile(`^\s*priority:\s*(\d)\s+dscp:\s*(\d+(?:[, ]+\d+)*),?\s*$`)
+var bnxtDSCP = tool.MustCompile(`^\s*priority:\s*(\d)\s+dscp:\s*(\d+(?:[, ]+\d+)*),?\s*$`)
 
 // tlvRun reads LLDP TLVs as lldpad and niccli print them: heads, and indented
 // lines of label and value.

@@ -2,7 +2,6 @@ package nic
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 )
 
 var (
-	gidEntry    = regexp.MustCompile(`^GID\[\s*(\d+)\]:\s*([0-9a-fA-F:.]+)(?:,\s*(.+))?$`)
-	namedNumber = regexp.MustCompile(`^(\S.*?)\s*\((\d+)\)$`)
+	gidEntry    = tool.MustCompile(`^GID\[\s*(\d+)\]:\s*([0-9a-fA-F:.]+)(?:,\s*(.+))?$`)
+	namedNumber = tool.MustCompile(`^(\S.*?)\s*\((\d+)\)$`)
 )
 
 // gids puts out entries of GID tables, and at the end how many there are and
@@ -122,7 +121,7 @@ type devinfo struct {
 	gids  gids
 }
 
-var devinfoLine = regexp.MustCompile(`^\s+[A-Za-z][\w ]*(?:\[\s*\d+\])?:?\s|^\s+[A-Z0-9_]+$|^\s+\w+:$`)
+var devinfoLine = tool.MustCompile(`^\s+[A-Za-z][\w ]*(?:\[\s*\d+\])?:?\s|^\s+[A-Z0-9_]+$|^\s+\w+:$`)
 
 func (d *devinfo) Match(l *tool.Line) tool.Score {
 	switch {
@@ -200,8 +199,8 @@ func (d *devinfo) speed(l *tool.Line, out *tool.Out, text string) bool {
 }
 
 var (
-	ibstatHead   = regexp.MustCompile(`^CA '([^']+)'`)
-	ibstatusHead = regexp.MustCompile(`^Infiniband device '([^']+)' port (\d+) status:`)
+	ibstatHead   = tool.MustCompile(`^CA '([^']+)'`)
+	ibstatusHead = tool.MustCompile(`^Infiniband device '([^']+)' port (\d+) status:`)
 )
 
 var ibstat = tool.Parser{
@@ -289,7 +288,7 @@ func ibstatValue(l *tool.Line, out *tool.Out, nic fact.Subject, label, value str
 }
 
 // showGIDsRow: device, port, index, GID, IPv4 or nothing, version, interface or nothing.
-var showGIDsRow = regexp.MustCompile(`^(\S+)\s+(\d+)\s+(\d+)\s+((?:[0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4})\s+(?:(\d+\.\d+\.\d+\.\d+)\s+)?(?:RoCE )?(v[12])\b\s*(\S*)\s*$`)
+var showGIDsRow = tool.MustCompile(`^(\S+)\s+(\d+)\s+(\d+)\s+((?:[0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4})\s+(?:(\d+\.\d+\.\d+\.\d+)\s+)?(?:RoCE )?(v[12])\b\s*(\S*)\s*$`)
 
 var showGIDs = tool.Parser{
 	Tool:     "show_gids",
@@ -299,7 +298,7 @@ var showGIDs = tool.Parser{
 		"gid.{index}.address", "gid.{index}.version", "gid.{index}.ipv4", "gid.{index}.netdev", "gid.count", "gid.best_v2_ipv4",
 	},
 	Recognise: func(w *tool.Window) tool.Score {
-		f := strings.Fields(w.First())
+		f := w.Fields()
 		if len(f) >= 5 && f[0] == "DEV" && f[1] == "PORT" && f[2] == "INDEX" && f[3] == "GID" || showGIDsRow.MatchString(w.First()) {
 			return tool.Sure
 		}

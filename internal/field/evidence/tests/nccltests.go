@@ -2,7 +2,6 @@ package tests
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,17 +10,17 @@ import (
 )
 
 var (
-	ntVersion = regexp.MustCompile(`^# (?:nccl-tests|rccl-tests)(?: version|:? ?Version:?) (\S+)`)
-	ntStart   = regexp.MustCompile(`^# Collective test (starting|concluded): (\S+)`)
-	ntOptions = regexp.MustCompile(`^# nThreads?:? (\d+),? nGpus:? (\d+),? minBytes:? (\d+),? maxBytes:? (\d+)(.*)$`)
-	ntIters   = regexp.MustCompile(`[^p] iters: (\d+)`)
-	ntRank    = regexp.MustCompile(`^#\s+Rank\s+(\d+)(?: Group\s+\d+)? Pid\s+\d+ on\s+(\S+) device\s+(\d+) \[([^\]]+)\] (.+)$`)
-	ntAverage = regexp.MustCompile(`^# Avg bus bandwidth\s*: ([\d.]+|nan|-nan)`)
-	ntWrong   = regexp.MustCompile(`^# Out of bounds values : (\d+)`)
-	ntHead    = regexp.MustCompile(`^#\s+(?:out-of-place\s+in-place|size\s+count|size\s+time|\(B\)\s+\()`)
-	ntType    = regexp.MustCompile(`^(?:float|half|double|bfloat16|int8|uint8|int32|uint32|int64|uint64|int|char|fp8_e4m3|fp8_e5m2|f8e4m3|f8e5m2|float8_e4m3|float8_e5m2|float16|float32|float64)$`)
-	ntFailure = regexp.MustCompile(`Test (?:NCCL|CUDA|HIP|RCCL) failure|: Test failure \S+\.cu|^\S+: Test \S+ failure`)
-	ntOther   = regexp.MustCompile(`^#(?:\s*$|\s*Using devices|\s+Using devices)`)
+	ntVersion = tool.MustCompile(`^# (?:nccl-tests|rccl-tests)(?: version|:? ?Version:?) (\S+)`)
+	ntStart   = tool.MustCompile(`^# Collective test (starting|concluded): (\S+)`)
+	ntOptions = tool.MustCompile(`^# nThreads?:? (\d+),? nGpus:? (\d+),? minBytes:? (\d+),? maxBytes:? (\d+)(.*)$`)
+	ntIters   = tool.MustCompile(`[^p] iters: (\d+)`)
+	ntRank    = tool.MustCompile(`^#\s+Rank\s+(\d+)(?: Group\s+\d+)? Pid\s+\d+ on\s+(\S+) device\s+(\d+) \[([^\]]+)\] (.+)$`)
+	ntAverage = tool.MustCompile(`^# Avg bus bandwidth\s*: ([\d.]+|nan|-nan)`)
+	ntWrong   = tool.MustCompile(`^# Out of bounds values : (\d+)`)
+	ntHead    = tool.MustCompile(`^#\s+(?:out-of-place\s+in-place|size\s+count|size\s+time|\(B\)\s+\()`)
+	ntType    = tool.MustCompile(`^(?:float|half|double|bfloat16|int8|uint8|int32|uint32|int64|uint64|int|char|fp8_e4m3|fp8_e5m2|f8e4m3|f8e5m2|float8_e4m3|float8_e5m2|float16|float32|float64)$`)
+	ntFailure = tool.MustCompile(`Test (?:NCCL|CUDA|HIP|RCCL) failure|: Test failure \S+\.cu|^\S+: Test \S+ failure`)
+	ntOther   = tool.MustCompile(`^#(?:\s*$|\s*Using devices|\s+Using devices)`)
 )
 
 var ncclTests = tool.Parser{
@@ -41,15 +40,15 @@ var ncclTests = tool.Parser{
 		switch {
 		case t == "":
 		case t[0] == '#':
-			for _, re := range []*regexp.Regexp{ntVersion, ntStart, ntOptions, ntRank, ntAverage, ntWrong, ntHead} {
+			for _, re := range []*tool.Pattern{ntVersion, ntStart, ntOptions, ntRank, ntAverage, ntWrong, ntHead} {
 				if re.MatchString(t) {
 					return tool.Sure
 				}
 			}
-		case ntFailure.MatchString(t):
+		case strings.Contains(t, "failure") && ntFailure.MatchString(t):
 			return tool.Sure
 		case t[0] >= '0' && t[0] <= '9':
-			if _, ok := ntRow(t); ok {
+			if _, ok := ntRow(w.Fields()); ok {
 				return tool.Sure
 			}
 		}
@@ -72,8 +71,7 @@ type row struct {
 
 // ntRow reads a row from its fields. What stands between type and the first
 // time is counted from the right: reduction and root may be missing.
-func ntRow(t string) (row, bool) {
-	f := strings.Fields(t)
+func ntRow(f []string) (row, bool) {
 	if len(f) < 7 || len(f) > 13 || !ntType.MatchString(f[2]) {
 		return row{}, false
 	}
@@ -152,7 +150,7 @@ func (r *ncclRun) Match(l *tool.Line) tool.Score {
 	case ntFailure.MatchString(t):
 		return tool.Sure
 	}
-	if _, ok := ntRow(t); ok && !r.ended {
+	if _, ok := ntRow(strings.Fields(t)); ok && !r.ended {
 		return tool.Sure
 	}
 	return tool.No
@@ -172,7 +170,7 @@ func (r *ncclRun) Take(l *tool.Line, out *tool.Out) {
 		r.version, r.versionN = m[1], l.N // the program's name follows
 		return
 	}
-	if rw, ok := ntRow(t); ok {
+	if rw, ok := ntRow(strings.Fields(t)); ok {
 		r.name(out)
 		r.row(l, out, rw)
 		return

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,20 +10,20 @@ import (
 )
 
 var (
-	perfTitle = regexp.MustCompile(`^\s*(RDMA_Write|RDMA_Read|Send|Atomic|RDMA_Write_Imm|RDMA_Write_With_Imm|Raw_Ethernet|Raw Ethernet)(?: \w+)*? (BW|Latency) Test\s*$`)
-	perfTable = regexp.MustCompile(`^\s*#bytes\s+#iterations\s`)
+	perfTitle = tool.MustCompile(`^\s*(RDMA_Write|RDMA_Read|Send|Atomic|RDMA_Write_Imm|RDMA_Write_With_Imm|Raw_Ethernet|Raw Ethernet)(?: \w+)*? (BW|Latency) Test\s*$`)
+	perfTable = tool.MustCompile(`^\s*#bytes\s+#iterations\s`)
 	// Columns of the heads, in any combination.
-	perfColumn = regexp.MustCompile(`#bytes|#iterations|BW peak\[[^\]]+\]|BW average\[[^\]]+\]|MsgRate\[Mpps\]|BW Port\d\[[^\]]+\]|MsgRate Port\d\[Mpps\]|CPU_Util\[%\]|t_min\[usec\]|t_max\[usec\]|t_typical\[usec\]|t_avg\[usec\]|t_stdev\[usec\]|99% percentile\[usec\]|99\.9% percentile\[usec\]|tps average`)
+	perfColumn = tool.MustCompile(`#bytes|#iterations|BW peak\[[^\]]+\]|BW average\[[^\]]+\]|MsgRate\[Mpps\]|BW Port\d\[[^\]]+\]|MsgRate Port\d\[Mpps\]|CPU_Util\[%\]|t_min\[usec\]|t_max\[usec\]|t_typical\[usec\]|t_avg\[usec\]|t_stdev\[usec\]|99% percentile\[usec\]|99\.9% percentile\[usec\]|tps average`)
 	// " Dual-port       : OFF\t\tDevice         : mlx5_0": one or two settings a line.
-	perfSetting = regexp.MustCompile(`([A-Za-z][\w.*\- /]*?)\s*: (\S+(?: \S+)*?)(?:\s{2,}|\t|$)`)
-	perfAddress = regexp.MustCompile(`^ ?(local|remote) address: LID (0x[0-9a-fA-F]+|\d+)`)
-	perfGID     = regexp.MustCompile(`^\s*GID: ((?:\d{2,3}:){15}\d{2,3})\s*$`)
-	perfStatus  = regexp.MustCompile(`^\s*Failed status(?:-(.*?) \((\d+)\)| (\d+)): wr_id \d+ syndrom (0x[0-9a-fA-F]+)`)
-	perfRow     = regexp.MustCompile(`^\s*\d+\s+\d+(?:\s+-?[\d.]+)+\s*$`)
-	perfCount   = regexp.MustCompile(`^\s*scnt=\d+, ccnt=\d+`)
-	perfFail    = regexp.MustCompile(`^\s*(?:Completion with error at |Failed to |Couldn't |Unable to |Can't |IB device .* not found|Error: |.*[Cc]ouldn't (?:read|connect|create)|Requested mtu is higher|failed to create mr|Unexpected CM event|.* is not supported)`)
-	perfWarn    = regexp.MustCompile(`^\s*(?:Conflicting CPU frequency values|Warning: |WARNING: |.*CPU Frequency is not max)`)
-	perfWait    = regexp.MustCompile(`Waiting for client .*to connect`)
+	perfSetting = tool.MustCompile(`([A-Za-z][\w.*\- /]*?)\s*: (\S+(?: \S+)*?)(?:\s{2,}|\t|$)`)
+	perfAddress = tool.MustCompile(`^ ?(local|remote) address: LID (0x[0-9a-fA-F]+|\d+)`)
+	perfGID     = tool.MustCompile(`^\s*GID: ((?:\d{2,3}:){15}\d{2,3})\s*$`)
+	perfStatus  = tool.MustCompile(`^\s*Failed status(?:-(.*?) \((\d+)\)| (\d+)): wr_id \d+ syndrom (0x[0-9a-fA-F]+)`)
+	perfRow     = tool.MustCompile(`^\s*\d+\s+\d+(?:\s+-?[\d.]+)+\s*$`)
+	perfCount   = tool.MustCompile(`^\s*scnt=\d+, ccnt=\d+`)
+	perfFail    = tool.MustCompile(`^\s*(?:Completion with error at |Failed to |Couldn't |Unable to |Can't |IB device .* not found|Error: |.*[Cc]ouldn't (?:read|connect|create)|Requested mtu is higher|failed to create mr|Unexpected CM event|.* is not supported)`)
+	perfWarn    = tool.MustCompile(`^\s*(?:Conflicting CPU frequency values|Warning: |WARNING: |.*CPU Frequency is not max)`)
+	perfWait    = tool.MustCompile(`Waiting for client .*to connect`)
 )
 
 // perfLabels maps settings of the header to the vocabulary; the rest go under
@@ -55,7 +54,7 @@ var perftest = tool.Parser{
 			return tool.Sure
 		case strings.HasPrefix(t, " Dual-port "), strings.HasPrefix(t, " CQ Moderation "), strings.HasPrefix(t, " Data ex. method "):
 			return tool.Sure // the title was cut
-		case perfWarn.MatchString(t) && strings.Contains(t, "CPU"), strings.HasPrefix(t, "Failed to modify QP"), strings.Contains(t, "Unable to Connect the HCA's through the link"):
+		case strings.Contains(t, "CPU") && perfWarn.MatchString(t), strings.HasPrefix(t, "Failed to modify QP"), strings.Contains(t, "Unable to Connect the HCA's through the link"):
 			return tool.Likely
 		}
 		return tool.No

@@ -1,11 +1,16 @@
 package tool
 
+import "strings"
+
 // A Window is the line in question and those that follow it in the same
 // stream, as far as they were read: up to Ahead lines, fewer at the end of the
 // input and when many ranks' outputs are interleaved.
 type Window struct {
 	ctx   *Context
 	lines []Line
+
+	fields []string // of line 0
+	split  bool
 }
 
 // Ahead is the number of lines that recognition may look at.
@@ -13,7 +18,7 @@ const Ahead = 64
 
 // NewWindow returns a window on lines, of which there must be one at least.
 func NewWindow(ctx *Context, lines []Line) *Window {
-	return &Window{ctx, lines[:min(len(lines), Ahead)]}
+	return &Window{ctx: ctx, lines: lines[:min(len(lines), Ahead)]}
 }
 
 // Context returns what is known around the lines.
@@ -21,6 +26,14 @@ func (w *Window) Context() *Context { return w.ctx }
 
 // First returns the text of line 0.
 func (w *Window) First() string { return w.lines[0].Text }
+
+// Fields returns the words of line 0, which the caller must not change.
+func (w *Window) Fields() []string {
+	if !w.split {
+		w.fields, w.split = strings.Fields(w.lines[0].Text), true
+	}
+	return w.fields
+}
 
 // Len returns the number of lines.
 func (w *Window) Len() int { return len(w.lines) }
