@@ -54,6 +54,9 @@
 // the unit follows from the key. Counters go to Out.Counter under the vendor's
 // name. Say out.Absent where the source prints "-" or "N/A": that is not zero.
 //
+// docs/evidence.md shows the table: WEIR_UPDATE=1 go test ./internal/field/evidence
+// writes it anew after a change.
+//
 // A test in this package runs every parser over the samples and the fuzz
 // corpus and checks that each key put out stands in the vocabulary and in
 // Parser.Keys.

@@ -59,6 +59,9 @@ var dcbTool = tool.Parser{
 // index:value.
 func readDCB(l *tool.Line, out *tool.Out, nic fact.Subject) bool {
 	f := strings.Fields(l.Text)
+	if len(f) < 2 {
+		return false
+	}
 	switch f[0] {
 	case "willing", "pfc-cap":
 		for i := 0; i+1 < len(f); i += 2 {

@@ -25,10 +25,17 @@ type Out struct {
 // NewOut returns an Out for a tool's reading of a source.
 func NewOut(sink Sink, toolName, source string) *Out { return &Out{sink, toolName, source} }
 
-// Fact puts out one fact learnt from line n.
+// Fact puts out one fact learnt from line n. A key that is made with a part of
+// the text may turn out to be none (a priority of "x.y"); then the line is kept
+// as not understood.
 func (o *Out) Fact(n int, s fact.Subject, key string, v fact.Value) {
+	entry, ok := fact.Lookup(key)
+	if !ok {
+		o.NotUnderstood(&Line{Text: key + " = " + v.String(), N: n})
+		return
+	}
 	o.sink.Fact(fact.Fact{
-		Subject: s, Key: key, Value: v, Unit: fact.UnitOf(key),
+		Subject: s, Key: key, Value: v, Unit: entry.Unit,
 		Origin: fact.Origin{Source: o.src, Line: n, Tool: o.tool},
 	})
 }
