@@ -91,12 +91,7 @@ func New(o Options) *Analyser {
 // and the report says where and why it ended. It returns an error if r fails or
 // is no capture at all, and ctx's error when that is done.
 func (a *Analyser) Read(ctx context.Context, r io.Reader) error {
-	plain, done, err := decompress(r)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ahead := newReadAhead(plain)
+	ahead := newReadAhead(ctx, r)
 	defer ahead.Close()
 	d, err := pcapfile.NewReader(ahead)
 	if err != nil {

@@ -228,6 +228,51 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// hesitant returns nothing every other time, and a few bytes at most.
+type hesitant struct {
+	r io.Reader
+	n int
+}
+
+func (h *hesitant) Read(p []byte) (int, error) {
+	if h.n++; h.n%2 == 1 {
+		return 0, nil
+	}
+	return h.r.Read(p[:min(len(p), 1+h.n%700)])
+}
+
+// Reads of any size give the same report.
+func TestHesitantStream(t *testing.T) {
+	b := newScript(t, 2, perQP).healthy(60).buf.Bytes()
+	a := New(Options{})
+	if err := a.Read(context.Background(), &hesitant{r: bytes.NewReader(b)}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(reportOf(t, b, Options{}), a.Report(), cmp.AllowUnexported(Report{})); d != "" {
+		t.Error(d)
+	}
+}
+
+// A stream that falls silent must not hold an interrupted program.
+func TestInterrupted(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	a := New(Options{})
+	done := make(chan error)
+	go func() { done <- a.Read(ctx, r) }()
+	if _, err := w.Write(newScript(t, 1, perQP).healthy(5).buf.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err != context.Canceled {
+		t.Error(err)
+	}
+	if err := New(Options{}).Read(ctx, r); err != context.Canceled {
+		t.Error(err)
+	}
+}
+
 // A compressed stream that is damaged far behind its start is read up to there.
 func TestDamagedStream(t *testing.T) {
 	plain := newScript(t, 2, perQP).healthy(400).buf.Bytes()

@@ -1,13 +1,16 @@
 package capture
 
 import (
+	"context"
 	"io"
 	"sync"
 )
 
-// readAhead reads a stream in a goroutine of its own, a few blocks in advance, so
-// that reading, decompressing and analysing run side by side.
+// readAhead reads and decompresses a stream in a goroutine of its own, a few blocks in advance, so
+// that reading, decompressing and analysing run side by side. It gives up waiting for
+// a silent stream when its context is done.
 type readAhead struct {
+	ctx   context.Context
 	full  chan block
 	empty chan []byte
 	stop  chan struct{}
@@ -32,8 +35,8 @@ const (
 // that lies across both. Longer ones are joined in a buffer of their own.
 const keepRoom = 64 << 10
 
-func newReadAhead(r io.Reader) *readAhead {
-	a := &readAhead{full: make(chan block, aheadBlocks), empty: make(chan []byte, aheadBlocks), stop: make(chan struct{})}
+func newReadAhead(ctx context.Context, r io.Reader) *readAhead {
+	a := &readAhead{ctx: ctx, full: make(chan block, aheadBlocks), empty: make(chan []byte, aheadBlocks), stop: make(chan struct{})}
 	for range aheadBlocks {
 		a.empty <- make([]byte, keepRoom+aheadBytes)
 	}
@@ -45,6 +48,12 @@ func newReadAhead(r io.Reader) *readAhead {
 // for a full block.
 func (a *readAhead) fill(r io.Reader) {
 	defer close(a.full)
+	plain, done, err := decompress(r)
+	if err != nil {
+		a.full <- block{err: err}
+		return
+	}
+	defer done()
 	for {
 		var buf []byte
 		select {
@@ -52,7 +61,7 @@ func (a *readAhead) fill(r io.Reader) {
 		case <-a.stop:
 			return
 		}
-		n, err := r.Read(buf[keepRoom:])
+		n, err := plain.Read(buf[keepRoom:])
 		select {
 		case a.full <- block{buf, n, err}:
 		case <-a.stop:
@@ -64,28 +73,33 @@ func (a *readAhead) fill(r io.Reader) {
 	}
 }
 
-// next takes the next block, and gives the one before back.
-func (a *readAhead) next() error {
-	if a.cur.err != nil {
-		return a.cur.err
+// wait returns the next block.
+func (a *readAhead) wait() (block, error) {
+	select {
+	case b, ok := <-a.full:
+		if !ok {
+			return block{}, io.ErrClosedPipe
+		}
+		return b, nil
+	case <-a.ctx.Done():
+		return block{}, a.ctx.Err()
 	}
-	if a.cur.buf != nil {
-		a.empty <- a.cur.buf
-	}
-	b, ok := <-a.full
-	if !ok {
-		return io.ErrClosedPipe
-	}
-	a.cur, a.pos = b, 0
-	return nil
 }
 
 // Read reads as io.Reader says.
 func (a *readAhead) Read(p []byte) (int, error) {
 	for a.pos == a.cur.n {
-		if err := a.next(); err != nil {
+		if a.cur.err != nil {
+			return 0, a.cur.err
+		}
+		b, err := a.wait()
+		if err != nil {
 			return 0, err
 		}
+		if a.cur.buf != nil {
+			a.empty <- a.cur.buf
+		}
+		a.cur, a.pos = b, 0
 	}
 	n := copy(p, a.cur.buf[keepRoom+a.pos:keepRoom+a.cur.n])
 	a.pos += n
@@ -99,11 +113,11 @@ func (a *readAhead) NextBlock(keep []byte) ([]byte, error) {
 		if a.cur.err != nil {
 			return keep, a.cur.err
 		}
-		b, ok := <-a.full
-		if !ok {
-			return keep, io.ErrClosedPipe
+		b, err := a.wait()
+		if err != nil {
+			return keep, err
 		}
-		if a.cur.buf != nil && &a.cur.buf[0] != &old[0] {
+		if a.cur.buf != nil && !sameBuffer(a.cur.buf, old) {
 			a.empty <- a.cur.buf // an empty block
 		}
 		a.cur, a.pos = b, 0
@@ -117,11 +131,13 @@ func (a *readAhead) NextBlock(keep []byte) ([]byte, error) {
 	} else {
 		out = append(append(make([]byte, 0, len(keep)+a.cur.n), keep...), a.cur.buf[keepRoom:end]...)
 	}
-	if old != nil && &old[0] != &a.cur.buf[0] {
+	if old != nil && !sameBuffer(a.cur.buf, old) {
 		a.empty <- old // keep has been copied out of it
 	}
 	return out, nil
 }
+
+func sameBuffer(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
 // Close ends the goroutine as soon as its read returns.
 func (a *readAhead) Close() error {
