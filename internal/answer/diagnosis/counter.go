@@ -33,10 +33,10 @@ type series struct {
 
 // recorded is what a record on disk tells of a series over the window.
 type recorded struct {
-	moved   uint64
-	known   bool
-	last    uint64
-	source  string
+	moved  uint64
+	known  bool
+	last   uint64
+	source string
 }
 
 // last returns the newest reading.

@@ -136,7 +136,11 @@ func gidTableSparse(x *index, v *verdict) {
 		c := claim{cause: "gid-table-sparse", severity: finding.Warning, where: places(first.fact), explains: []symptom{noEntry, noAnswer}, evidence: []finding.Evidence{seen(first.fact, "the first entry: %s", first)}}
 		switch {
 		case missing != nil:
-			c.confidence = 0.8
+			c.confidence = 0.78
+			if last := used[len(used)-1]; missing.index > first.index && missing.index < last.index {
+				c.confidence = 0.65 // a hole among its neighbours: perhaps the listing lacks the row
+			}
+			v.lack("gid-table-sparse", noEntry, fmt.Sprintf("the whole GID table, with its row %d if there is one", missing.index), fmt.Sprintf("完整的 GID 表（若有第 %d 行则包括之）", missing.index), "show_gids (where the job runs); cat /sys/class/infiniband/DEV/ports/1/gids/"+fmt.Sprint(missing.index))
 			c.evidence = append(c.evidence, quote(missing.fact))
 			c.summary = sayf("GID index %d is set, but the table that this host or container sees has no entry there (it has %s).", "设置了 GID 索引 %d，但本机或容器看到的表中没有该条目（现有 %s）。", missing.index, indexes(used))
 		case first.index > 0 && !pinned && (len(failing) > 0 || x.has(saidUnset+"NCCL_IB_GID_INDEX")):
