@@ -39,18 +39,13 @@ func (s *Sim) runLanes() {
 // blocked or has ended.
 func (s *Sim) stepLane(id uint32) bool {
 	l := &s.exec.lanes[id]
-	if l.freeAt > s.now {
-		if !l.planned {
-			l.planned = true
-			s.planExec(l.rank, execLaneWake, id, l.freeAt)
-		}
-		return false
-	}
 	j := &s.exec.jobs[s.exec.ranks[l.rank].job]
 	if !l.hasStep {
 		var ok bool
 		if l.step, ok = j.schedule.Step(int(s.exec.ranks[l.rank].index), int(l.number), int(l.taken)); !ok {
-			s.laneEnds(id)
+			if !s.busy(id, l) {
+				s.laneEnds(id)
+			}
 			return false
 		}
 		l.hasStep = true
@@ -75,6 +70,9 @@ func (s *Sim) stepLane(id uint32) bool {
 			return false
 		}
 	}
+	if s.busy(id, l) {
+		return false
+	}
 	if (st.Gather || st.Spread) && !l.served {
 		s.serveNVLS(id)
 		return true
@@ -96,6 +94,19 @@ func (s *Sim) stepLane(id uint32) bool {
 		for k := 0; k < collective.MaxPeers && st.Send[k] != collective.NoPeer; k++ {
 			s.push(&j.timing, l.send[k], bytes, done)
 		}
+	}
+	return true
+}
+
+// busy tells whether a lane still works on its last step, and then has it woken
+// when it is done.
+func (s *Sim) busy(id uint32, l *execLane) bool {
+	if l.freeAt <= s.now {
+		return false
+	}
+	if !l.planned {
+		l.planned = true
+		s.planExec(l.rank, execLaneWake, id, l.freeAt)
 	}
 	return true
 }
