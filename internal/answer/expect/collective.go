@@ -148,9 +148,16 @@ func longest(all []resource) (float64, Limit) {
 // that passes.
 func latency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) []Term {
 	var terms []Term
+	extra := fabricExtra(p)
 	add := func(name string, count int, each float64) {
 		if count > 0 && each > 0 {
 			terms = append(terms, Term{name, float64(count) * each, fmt.Sprintf("%d x %.3g us (%s, %s)", count, each, choice.Algorithm, choice.Protocol)})
+		}
+	}
+	fabric := func(count int) { // what this fabric adds to the steps between nodes
+		if count > 0 && extra > 0 {
+			text := fmt.Sprintf("%d x %.3g us beyond the %v that the library's figures have", count, extra, plan.FabricShare)
+			terms = append(terms, Term{"longer fabric", float64(count) * extra, text})
 		}
 	}
 	switch choice.Algorithm {
@@ -159,25 +166,42 @@ func latency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) []Term {
 		add("launch", 1, nccl.Base(collective.Ring, choice.Protocol))
 		add("steps inside nodes", 2*(p.PerNode-1), ring(p.System.Local))
 		add("steps between nodes", 2*(p.Nodes-1), ring(nccl.Network))
+		fabric(2 * (p.Nodes - 1))
 		return terms
 	case collective.Direct:
 		// All rounds are under way at once: one launch and one step.
 		add("launch", 1, nccl.Base(collective.Ring, choice.Protocol))
 		if p.Nodes > 1 {
 			add("step between nodes", 1, nccl.Step(nccl.Network, collective.Ring, choice.Protocol))
+			fabric(1)
 			add("posts of the proxy", (p.Nodes-1)*p.PerNode, p.System.PostOverhead(choice.Protocol)/float64(max(p.System.Channels, 1)))
 		} else {
 			add("step inside the node", 1, nccl.Step(p.System.Local, collective.Ring, choice.Protocol))
 		}
 		return terms
 	}
-	for i, part := range p.System.Parts(p.Job.Op, choice.Algorithm, choice.Protocol) {
+	parts := p.System.Parts(p.Job.Op, choice.Algorithm, choice.Protocol)
+	for i, part := range parts {
 		add([...]string{"launch", "steps inside nodes", "steps between nodes"}[i], part.Count, part.Each)
 	}
+	fabric(parts[2].Count)
 	if ramp := p.NVLSRamp(choice, bytes); ramp > 0 {
 		add("ramp of NVLS", 1, ramp)
 	}
 	return terms
+}
+
+// fabricExtra returns by how much the way between two neighbours of the job's
+// nodes is longer than that, in microseconds.
+func fabricExtra(p *plan.Plan) float64 {
+	if p.Nodes == 1 {
+		return 0
+	}
+	pair, err := Between(p.Cluster, p.NICs[0][0], p.NICs[1][0])
+	if err != nil {
+		return 0 // the simulator says so
+	}
+	return max(0, pair.LatencyUS-plan.FabricShare.Microseconds())
 }
 
 // libraryTransfer is the time of the data at the bandwidth that NCCL's tables

@@ -229,6 +229,24 @@ func TestIdeal(t *testing.T) {
 	}
 }
 
+// A fabric that takes longer than the 2 us of NCCL's figures adds the
+// difference to each step between nodes: 14 of them in a ring of 8 nodes.
+func TestLongerFabric(t *testing.T) {
+	const text = `
+host: {count: 8, gpus: 8, gpu: h100, nic: {count: 8, model: connectx-7, speed: 400Gbps, latency: 500ns}}
+fabric: {topology: leaf-spine, leaves: 8, spines: 8, host_link: {delay: 0ns}, uplink: {delay: %s, speed: 400Gbps}}
+switch: {latency: 600ns}
+job: {collective: all_reduce, algorithm: ring, placement: spread, begin: 8M, end: 8M}
+`
+	near1 := With(load(t, fmt.Sprintf(text, "100ns")), nccl.Choice{Algorithm: collective.Ring}, units.MiB)
+	far := With(load(t, fmt.Sprintf(text, "10us")), nccl.Choice{Algorithm: collective.Ring}, units.MiB)
+	// Cards 1 us, three switches 1.8 us, two uplinks, four frames of 84 bytes: 3.00672 us, 1.00672 beyond.
+	if got := near1.Latency[len(near1.Latency)-1]; got.Name != "longer fabric" || math.Abs(got.US-14*1.00672) > 1e-4 {
+		t.Errorf("%+v", got)
+	}
+	near(t, "19.8 us more, 14 times", far.TimeUS-near1.TimeUS, 14*19.8, 1e-6)
+}
+
 // A pair of NICs: rate by V01 (392 Gb/s at 400G, as perftest shows), the PCIe
 // slot where it is narrower, latency by hand.
 func TestBetween(t *testing.T) {

@@ -46,6 +46,11 @@ const (
 	nvlsSearchShare = 0.71
 )
 
+// FabricShare is the part of NCCL's latency of a step between nodes that the
+// network itself is taken to have had where it was measured: two cards, a
+// switch or two, short cables. The cluster's own fabric takes its place.
+const FabricShare = 2 * units.Microsecond
+
 // linkShare is the share of NVLink's nominal rate that its links carry. The
 // catalogue's share is what a ring reaches inside one node, where the GPUs' own
 // work is the limit: 367.6 of 450 GB/s on H200 (V54). Between nodes, rings reach

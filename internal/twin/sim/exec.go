@@ -74,7 +74,8 @@ type timing struct {
 	launch units.Time // from the start of an iteration to the first step
 	fence  units.Time // that a lane is busy with a slice beyond copying it
 	busy   units.Pace // of one byte, flags included, that keeps a lane busy
-	copy   units.Pace // of one byte until its slice is copied; 0: the next rank reads along (LL, LL128)
+	copy   units.Pace // of one byte until its slice is copied
+	along  bool       // the next GPU reads a slice while it is written (LL, LL128)
 	local  units.Time // of a step inside the node, beyond fence and transfer
 	send   units.Time // of a step between nodes: from the GPU to the proxy
 	recv   units.Time // from memory to the GPU: completion, flush, flag
@@ -82,11 +83,6 @@ type timing struct {
 	pace   units.Pace // of one byte over a GPU's links inside the node, each way
 	nvls   units.Pace // of one byte of data in the NVLink switch, each way
 }
-
-// fabricShare is the part of NCCL's latency of a network step that the network
-// itself is taken to have had when it was measured: two cards, a switch or
-// two, short cables. The simulated fabric takes its place.
-const fabricShare = 2 * units.Microsecond
 
 // leastHost is what a network step costs the host at least on each side.
 const leastHost = 100 * units.Nanosecond
@@ -240,8 +236,9 @@ func timingOf(p *plan.Plan, choice nccl.Choice, sch *collective.Schedule) timing
 	t.fence = t.local / 2
 	t.local -= t.fence
 	t.busy, t.copy = lanePace(p, choice, sch.Channels())
+	t.along = choice.Protocol != collective.Simple
 	t.post = microseconds(sys.PostOverhead(collective.LL)) // of one message: Simple counts three
-	host := microseconds(net) - fabricShare - t.fence - t.post
+	host := microseconds(net) - plan.FabricShare - t.fence - t.post
 	t.send = max(host/2, leastHost)
 	t.recv = max(host/2, leastHost)
 	if p.LinkRate > 0 {
@@ -273,9 +270,6 @@ func lanePace(p *plan.Plan, choice nccl.Choice, active int) (busy, copying units
 	if bus > 0 && choice.Algorithm != collective.NVLSTree {
 		flags := float64(choice.Protocol.WireBytes(1<<20)) / (1 << 20)
 		share = min(share, max(units.BitRate(bus*8e9*flags)/units.BitRate(active), units.Mbps))
-	}
-	if choice.Protocol != collective.Simple {
-		copying = 0
 	}
 	return share.Pace(), copying
 }

@@ -83,17 +83,15 @@ func (s *Sim) stepLane(id uint32) bool {
 	for k := 0; k < collective.MaxPeers && st.Recv[k] != collective.NoPeer; k++ {
 		s.consume(l.recv[k])
 	}
-	l.freeAt = s.now + j.timing.fence
+	t := &j.timing
+	start := s.now + t.fence
 	bytes := uint32(j.run.Choice.Protocol.WireBytes(units.Bytes(st.Bytes)))
-	done := l.freeAt
-	if j.timing.copy == 0 || st.Send[0] != collective.NoPeer {
-		done += j.timing.copy.Time(bytes)
-		l.freeAt += j.timing.busy.Time(bytes)
+	l.freeAt = start
+	if t.along || st.Send[0] != collective.NoPeer { // else the data are where they belong
+		l.freeAt += t.busy.Time(bytes)
 	}
-	if st.Send[0] != collective.NoPeer {
-		for k := 0; k < collective.MaxPeers && st.Send[k] != collective.NoPeer; k++ {
-			s.push(&j.timing, l.send[k], bytes, done)
-		}
+	for k := 0; k < collective.MaxPeers && st.Send[k] != collective.NoPeer; k++ {
+		s.push(t, l.send[k], bytes, start)
 	}
 	return true
 }

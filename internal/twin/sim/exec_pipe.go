@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/internal/collective"
+	"weir/internal/twin/plan"
 	"weir/units"
 )
 
@@ -89,28 +90,26 @@ func (s *Sim) cross(t *timing, from, to uint32, bytes uint32) (head, tail units.
 	return in, in + d
 }
 
-// push puts a slice into a pipe. The GPU will have copied it at done; readers
-// along (LL, LL128) see its head then, if NVLink is free.
-func (s *Sim) push(t *timing, id uint32, bytes uint32, done units.Time) {
+// push puts a slice into a pipe, from which the GPU begins to copy at start.
+func (s *Sim) push(t *timing, id uint32, bytes uint32, start units.Time) {
 	p := &s.exec.outs[id]
 	slot := p.sent % p.depth
 	p.sent++
+	done := start + t.copy.Time(bytes)
 	if !p.remote {
 		head, tail := s.cross(t, p.rank, s.exec.ins[id].rank, bytes)
-		if t.copy == 0 {
-			tail = head
+		at := max(done, tail)
+		if t.along {
+			at = max(start, head)
 		}
-		s.arrives(id, p.depth, max(done, tail)+t.local)
+		s.arrives(id, p.depth, at+t.local)
 		return
 	}
 	if p.proxy != p.rank {
 		_, tail := s.cross(t, p.rank, p.proxy, bytes)
 		done = max(done, tail)
 	}
-	if t.copy == 0 { // the proxy sends whole slices
-		done += t.busy.Time(bytes)
-	}
-	at := done + t.send
+	at := done + t.send // the proxy sends whole slices
 	proxy := &s.exec.ranks[p.proxy]
 	proxy.proxy = max(at, proxy.proxy) + t.post
 	p.bytes[slot] = bytes
@@ -180,7 +179,7 @@ func (s *Sim) grant(id uint32) {
 		if p.writes {
 			s.Post(p.clear, clearBytes, sliceCookie(p.gen, id, p.granted))
 		} else {
-			s.planExec(s.exec.outs[id].rank, execClear, id, s.now+fabricShare)
+			s.planExec(s.exec.outs[id].rank, execClear, id, s.now+plan.FabricShare)
 		}
 	}
 }
