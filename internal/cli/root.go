@@ -105,7 +105,7 @@ func newRoot(s *Streams) *cobra.Command {
 	root.SetErr(s.Err)
 	root.SetIn(s.In)
 	root.AddCommand(newSimulate(s), newCluster(s), newPcap(s), newExplain(s), newVersion(s), newFacts(s))
-	root.AddCommand(newDiagnose(s), newPerf(s))
+	root.AddCommand(newDiagnose(s), newPerf(s), newProbe(s))
 	return root
 }
 
