@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/internal/fact"
+	"weir/internal/field/dialect"
 	"weir/internal/field/evidence/tool"
 )
 
@@ -33,13 +34,30 @@ var metrics = map[string]string{
 	"fec.symbol_errors": "roce_switch_fec_symbol_errors_total",
 }
 
-// put puts out a value with the name of its metric.
-func put(out *tool.Out, line int, s fact.Subject, key string, v fact.Value) {
+// put puts out a value with the name of its metric. A value that has not the
+// form of its key, such as a count with a fraction, is left out: false.
+func put(out *tool.Out, line int, s fact.Subject, key string, v fact.Value) bool {
 	metric := metrics[key]
 	if strings.HasPrefix(key, "fec.codewords.") {
 		metric = "roce_switch_fec_codewords_total"
 	}
+	if k, ok := fact.Lookup(key); ok && v.Kind() != fact.Absent && v.Kind() != k.Form {
+		f, isNumber := v.Float()
+		if k.Form != fact.Float || !isNumber {
+			return false
+		}
+		v = fact.OfFloat(f)
+	}
 	out.Measured(line, s, key, metric, v)
+	return true
+}
+
+// counter puts out a count that has no key of its own, under the name that
+// the switch gives it.
+func counter(out *tool.Out, line int, s fact.Subject, name string, v fact.Value) {
+	if v.Kind() == fact.Uint || v.Kind() == fact.Absent {
+		out.Counter(line, s, name, v)
+	}
 }
 
 // absent reports whether a cell says that there is no value. That is not zero.
@@ -145,7 +163,15 @@ func truth(cell string) (value, ok bool) {
 
 // keyPart makes a name fit into a dotted key.
 func keyPart(name string) string {
-	return strings.NewReplacer(".", "_", " ", "_").Replace(strings.TrimSpace(name))
+	if name = strings.NewReplacer(".", "_", " ", "_").Replace(strings.TrimSpace(name)); name == "" {
+		return "unnamed"
+	}
+	return name
+}
+
+// index reports whether a cell is the number of a priority, queue or the like.
+func index(cell string) bool {
+	return cell != "" && len(cell) <= 3 && strings.Trim(cell, "0123456789") == ""
 }
 
 // queueName is how a queue of a port is named whatever the vendor writes:
@@ -157,12 +183,19 @@ func queueName(s string) string {
 	return s
 }
 
-// priorityList turns "0,3" or "3 4" into its members.
+// priorityList turns "0,3", "3 4" or "0,3-5" into its members.
 func priorityList(s string) []string {
 	out := []string{}
 	for p := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if !absent(p) {
+		if absent(p) {
+			continue
+		}
+		list, ok := dialect.ParseList(p, 255)
+		if !ok {
 			out = append(out, p)
+		}
+		for _, n := range list {
+			out = append(out, strconv.Itoa(n))
 		}
 	}
 	return out

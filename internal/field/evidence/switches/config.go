@@ -129,7 +129,7 @@ func putReading(r *dialect.Reading, offset int, ctx *tool.Context, out *tool.Out
 	out.Text(offset+1, sw, "switch.system", r.Device.System)
 	for _, f := range r.Facts {
 		f.Subject.Host, f.Subject.Name = d.host, d.host
-		out.Fact(f.Origin.Line+offset, f.Subject, f.Key, f.Value)
+		put(out, f.Origin.Line+offset, f.Subject, f.Key, f.Value)
 	}
 	for i := range r.Device.Ports {
 		d.port(&r.Device.Ports[i], r.Device.Ports[i].Name)

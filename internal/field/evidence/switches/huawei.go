@@ -117,11 +117,11 @@ func aiThresholds(ctx *tool.Context, l *tool.Line, out *tool.Out) {
 	out.Bool(l.N, s, "ecn.enabled", true)
 	for i, key := range []string{"ecn.min", "ecn.max"} {
 		if v, ok := number(strings.Trim(m[3+i], "-")); ok {
-			out.Fact(l.N, s, key, v)
+			put(out, l.N, s, key, v)
 		}
 	}
 	if v, ok := real(strings.Trim(m[5], "-")); ok {
-		out.Fact(l.N, s, "ecn.probability", v)
+		put(out, l.N, s, "ecn.probability", v)
 	}
 	out.Text(l.N, s, "ecn.model", m[6])
 }

@@ -81,7 +81,7 @@ func (s *junosSession) Take(l *tool.Line, out *tool.Out) {
 	}
 	if m := junosMTU.FindStringSubmatch(l.Text); m != nil {
 		if v, ok := number(m[1]); ok {
-			out.Fact(l.N, port, "link.mtu", v)
+			put(out, l.N, port, "link.mtu", v)
 		}
 	}
 	if m := junosSpeed.FindStringSubmatch(l.Text); m != nil {

@@ -261,7 +261,7 @@ func (n *nvueReader) start() {
 func (n *nvueReader) end() {
 	if n.tlv["priority"] != "" && strings.EqualFold(n.tlv["selector"], "UDP") {
 		if v, ok := number(n.tlv["priority"]); ok {
-			n.out.Fact(n.tlvLine, n.subject, "qos.app.udp."+n.tlv["protocol-id"]+".priority", v)
+			put(n.out, n.tlvLine, n.subject, "qos.app.udp."+n.tlv["protocol-id"]+".priority", v)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (n *nvueReader) leaf(path []string, value string, line int) bool {
 		if key := nvueCounters[name]; key != "" {
 			put(n.out, line, s, key, v)
 		} else {
-			n.out.Counter(line, s, strings.Join(path, "."), v)
+			counter(n.out, line, s, strings.Join(path, "."), v)
 		}
 		return true
 	}
@@ -77,7 +77,7 @@ func (n *nvueReader) leaf(path []string, value string, line int) bool {
 func (n *nvueReader) count(line int, key, value string) bool {
 	v, ok := size(value)
 	if ok {
-		n.out.Fact(line, n.subject, key, v)
+		put(n.out, line, n.subject, key, v)
 	}
 	return ok
 }
@@ -119,7 +119,7 @@ func (n *nvueReader) setting(path []string, value string, line int) bool {
 	case "probability":
 		v, ok := real(value)
 		if ok {
-			n.out.Fact(line, n.subject, "ecn.probability", v)
+			put(n.out, line, n.subject, "ecn.probability", v)
 		}
 		return ok
 	default:
@@ -152,21 +152,21 @@ func (n *nvueReader) mapping(line int, r nvueRow) {
 		return
 	}
 	for _, d := range priorityList(r["dscp"]) {
-		v, ok := number(d)
-		if !ok {
+		v, _ := number(d)
+		if !index(d) {
 			continue
 		}
-		n.out.Fact(line, n.subject, "qos.dscp."+keyPart(d)+".priority", prio)
+		put(n.out, line, n.subject, "qos.dscp."+d+".priority", prio)
 		switch r[""] {
 		case "roce":
-			n.out.Fact(line, n.subject, "roce.dscp", v)
+			put(n.out, line, n.subject, "roce.dscp", v)
 		case "cnp":
-			n.out.Fact(line, n.subject, "dcqcn.cnp_dscp", v)
+			put(n.out, line, n.subject, "dcqcn.cnp_dscp", v)
 		}
 	}
 	for _, c := range priorityList(r["pcp"]) {
-		if _, ok := number(c); ok {
-			n.out.Fact(line, n.subject, "qos.pcp."+keyPart(c)+".priority", prio)
+		if index(c) {
+			put(n.out, line, n.subject, "qos.pcp."+c+".priority", prio)
 		}
 	}
 }
@@ -179,15 +179,20 @@ func (n *nvueReader) classes(line int, r nvueRow) {
 		return
 	}
 	for _, prio := range priorityList(r["switch-prio"] + r["switch-priority"]) {
-		n.out.Fact(line, n.subject, "qos.priority."+keyPart(prio)+".tc", v)
+		if index(prio) {
+			put(n.out, line, n.subject, "qos.priority."+prio+".tc", v)
+		}
 	}
 	n.served(line, tc, r["scheduler-weight"])
 }
 
 // served reads "DWRR-50%", "strict priority", "dwrr".
 func (n *nvueReader) served(line int, tc, how string) {
+	if !index(tc) {
+		return
+	}
 	how = strings.ToLower(how)
-	key := "qos.tc." + keyPart(tc) + "."
+	key := "qos.tc." + tc + "."
 	switch {
 	case strings.HasPrefix(how, "strict"):
 		n.out.Text(line, n.subject, key+"tsa", "strict")
@@ -195,7 +200,7 @@ func (n *nvueReader) served(line int, tc, how string) {
 		n.out.Text(line, n.subject, key+"tsa", "ets")
 		share := strings.Trim(strings.TrimPrefix(how, "dwrr"), "-% ")
 		if v, ok := number(share); ok && share != "" {
-			n.out.Fact(line, n.subject, key+"bandwidth", v)
+			put(n.out, line, n.subject, key+"bandwidth", v)
 		}
 	}
 }
@@ -215,17 +220,17 @@ func (n *nvueReader) pool(line int, r nvueRow) {
 	s, key := n.ctx.Switch(), "buffer.pool."+keyPart(r["name"])+"."
 	n.out.Text(line, s, key+"mode", strings.ToLower(r["mode"]))
 	if share, percent := strings.CutSuffix(r["size"], "%"); percent {
-		if v, ok := number(share); ok {
-			n.out.Fact(line, s, key+"share", v)
+		if v, ok := real(share); ok {
+			put(n.out, line, s, key+"share", v)
 		}
 	} else if v, ok := size(r["size"]); ok {
-		n.out.Fact(line, s, key+"size", v)
+		put(n.out, line, s, key+"size", v)
 	}
 	n.out.List(line, s, key+"priorities", priorityList(r["switch-priorities"]))
 	n.out.List(line, s, key+"queues", priorityList(r["traffic-class"]))
 	for _, u := range [][2]string{{"current-usage", "usage"}, {"max-usage", "max_usage"}} {
 		if v, ok := size(r[u[0]]); ok && r[u[0]] != "" {
-			n.out.Fact(line, s, key+u[1], v)
+			put(n.out, line, s, key+u[1], v)
 		}
 	}
 }
@@ -246,13 +251,13 @@ func (n *nvueReader) ecnRow(line int, r nvueRow) {
 		n.out.Bool(line, s, "ecn.drops", on)
 	}
 	if v, ok := size(r["Min Th"]); ok {
-		n.out.Fact(line, s, "ecn.min", v)
+		put(n.out, line, s, "ecn.min", v)
 	}
 	if v, ok := size(r["Max Th"]); ok {
-		n.out.Fact(line, s, "ecn.max", v)
+		put(n.out, line, s, "ecn.max", v)
 	}
 	if v, ok := real(r["Probability"]); ok {
-		n.out.Fact(line, s, "ecn.probability", v)
+		put(n.out, line, s, "ecn.probability", v)
 	}
 }
 
@@ -291,7 +296,7 @@ func (n *nvueReader) portRow(line int, r nvueRow) {
 		case name == "ecn-marked-packets" && direction == "tx":
 			put(n.out, line, s, "queue.ecn_marked_packets", v)
 		default:
-			n.out.Counter(line, s, keyPart(direction+"-"+name), v)
+			counter(n.out, line, s, keyPart(direction+"-"+name), v)
 		}
 	}
 }

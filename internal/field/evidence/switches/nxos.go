@@ -93,7 +93,7 @@ var nxosQueuing = tool.Parser{
 	Keys: []string{"qos.tc.{tc}.bandwidth", "qos.tc.{tc}.tsa", "queue.packets", "queue.bytes", "queue.multicast_packets", "queue.multicast_bytes", "queue.drop_packets", "queue.drop_bytes", "queue.ecn_marked_packets", "queue.depth",
 		"watchdog.dropped_packets", "port.wred_drops", "port.rx_drops", "pg.size", "pg.xoff", "pg.xon", "pfc.rx_frames", "pfc.tx_frames", "pfc.rx_paused", "pfc.tx_paused", "counter.{name...}"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if queuingHead.MatchString(w.First()) {
+		if queuingHead.MatchString(w.First()) || queuingSlot.MatchString(w.First()) && w.Any(5, queuingHead.MatchString) {
 			return tool.Sure
 		}
 		return tool.No
@@ -103,6 +103,7 @@ var nxosQueuing = tool.Parser{
 
 var (
 	queuingHead  = regexp.MustCompile(`^(Egress|Ingress) Queuing for (\S+)`)
+	queuingSlot  = regexp.MustCompile(`^slot +\d+\s*$`)
 	queuingGroup = regexp.MustCompile(`^\|\s*((?:CONTROL |SPAN )?QOS GROUP(?: \d)?)\s*\|`)
 	queuingBox   = regexp.MustCompile(`^\|\s*([A-Za-z][A-Za-z0-9 &/_-]*?)\s*\|\s*(\d+)\s*\|(?:\s*(\d+)\s*\|)?`)
 	queuingTotal = regexp.MustCompile(`^([A-Z][A-Za-z ]+? Pkts)\s+(\d+)\s*$`)
@@ -176,7 +177,7 @@ func (s *queuingSession) Take(l *tool.Line, out *tool.Out) {
 		if key != "" {
 			s.put(l, out, port, key, m[2])
 		} else if v, ok := number(m[2]); ok {
-			out.Counter(l.N, port, keyPart(m[1]), v)
+			counter(out, l.N, port, keyPart(m[1]), v)
 		}
 		return
 	}
@@ -201,7 +202,7 @@ func (s *queuingSession) box(l *tool.Line, out *tool.Out, m []string) {
 	queue := s.ctx.Queue(s.port, s.group)
 	if key == "" {
 		if v, ok := number(m[2]); ok {
-			out.Counter(l.N, queue, keyPart(m[1]), v)
+			counter(out, l.N, queue, keyPart(m[1]), v)
 		}
 		return
 	}
@@ -231,7 +232,7 @@ func (s *queuingSession) row(l *tool.Line, out *tool.Out, group string, f []stri
 	}
 	out.Text(l.N, port, key+"tsa", "ets")
 	if v, ok := number(f[0]); ok {
-		out.Fact(l.N, port, key+"bandwidth", v)
+		put(out, l.N, port, key+"bandwidth", v)
 	}
 }
 

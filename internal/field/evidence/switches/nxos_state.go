@@ -61,7 +61,7 @@ func (s *nxosWatchdogSession) Take(l *tool.Line, out *tool.Out) {
 	}
 	if m := watchdogPoll.FindStringSubmatch(t); m != nil {
 		if v, ok := number(m[1]); ok {
-			out.Fact(l.N, s.ctx.Switch(), "watchdog.poll_interval", v)
+			put(out, l.N, s.ctx.Switch(), "watchdog.poll_interval", v)
 		}
 		return
 	}
@@ -79,7 +79,7 @@ func (s *nxosWatchdogSession) Take(l *tool.Line, out *tool.Out) {
 		put(out, l.N, s.ctx.Queue(s.port, s.group), "watchdog.state", fact.OfText(state))
 		if m[4] != "" {
 			if v, ok := number(s.group); ok {
-				out.Fact(l.N, s.ctx.Port(s.port), "qos.priority."+m[4]+".tc", v)
+				put(out, l.N, s.ctx.Port(s.port), "qos.priority."+m[4]+".tc", v)
 			}
 		}
 		return
@@ -97,7 +97,7 @@ func (s *nxosWatchdogSession) Take(l *tool.Line, out *tool.Out) {
 	if key := watchdogNames[m[1]]; key != "" {
 		put(out, l.N, queue, key, v)
 	} else {
-		out.Counter(l.N, queue, keyPart(m[1]), v)
+		counter(out, l.N, queue, keyPart(m[1]), v)
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *nxosModuleSession) Take(l *tool.Line, out *tool.Out) {
 	}
 	if m := moduleTx.FindStringSubmatch(t); m != nil {
 		if v, ok := number(m[1]); ok {
-			out.Counter(l.N, s.port, "transmit_fault_count", v)
+			counter(out, l.N, s.port, "transmit_fault_count", v)
 		}
 		return
 	}
@@ -174,7 +174,7 @@ func (s *nxosModuleSession) Take(l *tool.Line, out *tool.Out) {
 	key := map[string]string{"Temperature": "module.temperature", "Voltage": "module.voltage", "Current": "module.lane." + s.lane + ".bias",
 		"Tx Power": "module.lane." + s.lane + ".tx_power", "Rx Power": "module.lane." + s.lane + ".rx_power"}[m[1]]
 	if v, ok := real(m[2]); ok {
-		out.Fact(l.N, s.port, key, v)
+		put(out, l.N, s.port, key, v)
 	}
 	if m[4] != "" {
 		words := map[string]string{"++": "high alarm", "+": "high warning", "--": "low alarm", "-": "low warning"}

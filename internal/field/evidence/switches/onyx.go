@@ -67,12 +67,12 @@ func (s *onyxSession) Take(l *tool.Line, out *tool.Out) {
 	}
 	if m := onyxRow.FindStringSubmatch(t); m != nil {
 		if v, ok := number(m[2]); ok {
-			out.Fact(l.N, sw, "qos.priority."+m[1]+".tc", v)
+			put(out, l.N, sw, "qos.priority."+m[1]+".tc", v)
 		}
 		if share, ok := strings.CutPrefix(m[4], "WRR "); ok {
 			out.Text(l.N, sw, "qos.tc."+m[2]+".tsa", "ets")
 			if v, ok := number(strings.TrimSuffix(share, "%")); ok {
-				out.Fact(l.N, sw, "qos.tc."+m[2]+".bandwidth", v)
+				put(out, l.N, sw, "qos.tc."+m[2]+".bandwidth", v)
 			}
 		} else {
 			out.Text(l.N, sw, "qos.tc."+m[2]+".tsa", "strict")
@@ -114,7 +114,7 @@ func (s *onyxSession) marking(l *tool.Line, out *tool.Out, name, value string) {
 		return
 	}
 	if u, isUint := v.Uint(); isUint && u < 1<<40 {
-		out.Fact(l.N, sw, key, fact.OfUint(u*uint64(dialect.KByte)))
+		put(out, l.N, sw, key, fact.OfUint(u*uint64(dialect.KByte)))
 	}
 }
 
@@ -127,7 +127,7 @@ func (s *onyxSession) End(out *tool.Out) {
 	}
 	if strings.EqualFold(s.tlv["Selector"], "udp") && s.tlv["Protocol"] != "" {
 		if v, ok := number(s.tlv["Priority"]); ok {
-			out.Fact(s.tlvLine, s.ctx.Switch(), "qos.app.udp."+keyPart(s.tlv["Protocol"])+".priority", v)
+			put(out, s.tlvLine, s.ctx.Switch(), "qos.app.udp."+keyPart(s.tlv["Protocol"])+".priority", v)
 		}
 	}
 }

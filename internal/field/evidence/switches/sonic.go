@@ -53,12 +53,9 @@ func (r *sonicRow) has(title string) bool {
 // put puts out a cell that read understands; any other makes the row count as
 // not understood.
 func (r *sonicRow) put(s fact.Subject, key, cell string, read func(string) (fact.Value, bool)) {
-	v, ok := read(cell)
-	if !ok {
+	if v, ok := read(cell); !ok || !put(r.out, r.line, s, key, v) {
 		r.bad = true
-		return
 	}
-	put(r.out, r.line, s, key, v)
 }
 
 // columns puts out the cells below titles, by pairs of title and key. Columns

@@ -133,7 +133,7 @@ func sonicField(ctx *tool.Context, out *tool.Out, object string, c *tool.Node) {
 	}
 	if key == "" {
 		if v, ok := number(c.Str()); ok {
-			out.Counter(c.Line, subject, keyPart(c.Key), v)
+			counter(out, c.Line, subject, keyPart(c.Key), v)
 		}
 		return
 	}

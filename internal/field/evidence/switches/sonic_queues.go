@@ -86,7 +86,7 @@ var sonicPolling = tool.Parser{
 			Read: func(l *tool.Line, out *tool.Out) {
 				if m := polling.FindStringSubmatch(l.Text); m != nil {
 					v, _ := number(m[1])
-					out.Fact(l.N, ctx.Switch(), "watchdog.poll_interval", v)
+					put(out, l.N, ctx.Switch(), "watchdog.poll_interval", v)
 				}
 			},
 		}
@@ -184,7 +184,7 @@ func (s *profileSession) Take(l *tool.Line, out *tool.Out) {
 	if f, isNumber := v.Float(); isNumber && key == ".probability" {
 		v = fact.OfFloat(f)
 	}
-	out.Fact(l.N, s.ctx.Switch(), prefix+t[1]+key, v)
+	put(out, l.N, s.ctx.Switch(), prefix+t[1]+key, v)
 }
 
 func (s *profileSession) poolPair(l *tool.Line, out *tool.Out, name, value string) {
@@ -196,7 +196,7 @@ func (s *profileSession) poolPair(l *tool.Line, out *tool.Out, name, value strin
 		return
 	}
 	if v, ok := number(value); ok {
-		out.Fact(l.N, s.ctx.Switch(), "buffer.pool."+s.name+key, v)
+		put(out, l.N, s.ctx.Switch(), "buffer.pool."+s.name+key, v)
 	}
 }
 
