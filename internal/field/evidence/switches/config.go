@@ -24,33 +24,40 @@ var configKeys = []string{"switch.system", "switch.hwsku", "switch.platform", "l
 	"pfc.watchdog.detect_steps.{priority}", "pfc.watchdog.restore_steps.{priority}",
 	"buffer.pool.{pool}.size", "buffer.pool.{pool}.headroom", "buffer.pool.{pool}.headroom_cells", "buffer.pool.{pool}.cells", "buffer.pool.{pool}.share", "buffer.pool.{pool}.type", "buffer.pool.{pool}.priorities", "buffer.pool.{pool}.alpha_index"}
 
-// configurations are the parsers of whole configurations, one a system.
+// configurations are the parsers of whole configurations: trees in JSON, and
+// all systems whose configurations are lines.
 func configurations() []tool.Parser {
-	var out []tool.Parser
+	var vendors []string
 	for _, s := range systems.All() {
-		p := tool.Parser{Tool: s.Name + " configuration", Versions: s.Vendor, Keys: configKeys}
-		switch s.Name {
-		case sonic.System:
-			p.RecogniseJSON = func(doc *tool.Node, _ *tool.Context) tool.Score {
-				return tool.Score(sonic.IsConfig(doc) * int(tool.Sure) / 100)
-			}
-			p.ParseJSON = func(doc *tool.Node, ctx *tool.Context, out *tool.Out) {
-				putReading(sonic.Read(doc, ctx.Source), 0, ctx, out)
-			}
-		case nvue.System:
-			p.RecogniseJSON = func(doc *tool.Node, _ *tool.Context) tool.Score {
-				return tool.Score(nvue.IsConfig(doc) * int(tool.Sure) / 100)
-			}
-			p.ParseJSON = func(doc *tool.Node, ctx *tool.Context, out *tool.Out) {
-				putReading(nvue.ParseTree(doc, ctx.Source), 0, ctx, out)
-			}
-			textConfig(&p, s)
-		default:
-			textConfig(&p, s)
-		}
-		out = append(out, p)
+		vendors = append(vendors, s.Vendor)
 	}
-	return out
+	return []tool.Parser{
+		{
+			Tool: "sonic config_db.json", Versions: sonicVersions, Keys: configKeys,
+			RecogniseJSON: func(doc *tool.Node, _ *tool.Context) tool.Score {
+				return tool.Score(sonic.IsConfig(doc) * int(tool.Sure) / 100)
+			},
+			ParseJSON: func(doc *tool.Node, ctx *tool.Context, out *tool.Out) {
+				putReading(sonic.Read(doc, ctx.Source), 0, ctx, out)
+			},
+		},
+		{
+			Tool: "nv config show -o json", Versions: "Cumulus Linux 5.0 to 5.12", Keys: configKeys,
+			RecogniseJSON: func(doc *tool.Node, _ *tool.Context) tool.Score {
+				return tool.Score(nvue.IsConfig(doc) * int(tool.Sure) / 100)
+			},
+			ParseJSON: func(doc *tool.Node, ctx *tool.Context, out *tool.Out) {
+				putReading(nvue.ParseTree(doc, ctx.Source), 0, ctx, out)
+			},
+		},
+		{
+			Tool: "switch configuration", Versions: strings.Join(vendors, ", "), Keys: configKeys,
+			Recognise: startsConfig,
+			New: func(ctx *tool.Context) tool.Session {
+				return &tool.Lines{Belongs: inConfiguration, Read: func(taken []tool.Line, out *tool.Out) { readConfig(ctx, taken, out) }}
+			},
+		},
+	}
 }
 
 // inConfig is the score of a statement in an open configuration: more than
@@ -58,36 +65,52 @@ func configurations() []tool.Parser {
 // tool prints.
 const inConfig = tool.Likely + 10
 
-// textConfig makes a parser of a configuration in lines. It starts at a line
-// that can be a statement of the system, when what follows is most surely
-// written in it.
-func textConfig(p *tool.Parser, s systems.System) {
-	p.Recognise = func(w *tool.Window) tool.Score {
-		if !s.Starts(w.First()) {
-			return tool.No
-		}
-		var text strings.Builder
-		for i := range w.Len() {
-			text.WriteString(w.Line(i))
-			text.WriteByte('\n')
-		}
-		if best, ok := systems.Recognise([]byte(text.String())); !ok || best.Name != s.Name {
-			return tool.No
-		}
+// hallmarks are pieces of text of which every configuration of a switch that
+// says something about queues has one among its first lines, or that stand at
+// its top. Without one there is no need to look closer.
+var hallmarks = []string{"qos", "priority-flow-control", "dcb ", "class-of-service", "nv set", "traffic-class", "running-config", "Software Version V", "Running database", "ip-dscp-inbound", "nvue", "forwarding-class", "- set:", "! device:", "sysname", "network-qos", "feature "}
+
+// startsConfig recognises the first statement of a configuration: what follows
+// is most surely written in the language of one system.
+func startsConfig(w *tool.Window) tool.Score {
+	if !canStart(w.First()) {
+		return tool.No
+	}
+	if !w.Any(w.Len(), func(t string) bool {
+		return slices.ContainsFunc(hallmarks, func(h string) bool { return strings.Contains(t, h) })
+	}) {
+		return tool.No
+	}
+	var text strings.Builder
+	for i := range w.Len() {
+		text.WriteString(w.Line(i))
+		text.WriteByte('\n')
+	}
+	s, ok := systems.Recognise([]byte(text.String()))
+	if !ok || !s.Starts(w.First()) {
+		return tool.No
+	}
+	return inConfig
+}
+
+// canStart reports whether a line can be a statement of any system whose
+// configuration is not JSON.
+func canStart(line string) bool {
+	if _, command, ok := dialect.SplitPrompt(line); ok && (strings.HasPrefix(command, "show ") || strings.HasPrefix(command, "display ") || strings.HasPrefix(command, "nv show ")) {
+		return false // another command's output follows
+	}
+	return slices.ContainsFunc(textSystems, func(s systems.System) bool { return s.Starts(line) })
+}
+
+var textSystems = slices.DeleteFunc(systems.All(), func(s systems.System) bool { return s.Name == sonic.System })
+
+// inConfiguration says how surely a line continues the configuration. A line
+// that no system knows may still be one of it.
+func inConfiguration(_ []tool.Line, l *tool.Line) tool.Score {
+	if strings.HasPrefix(l.Text, " ") || strings.HasPrefix(l.Text, "\t") || canStart(l.Text) {
 		return inConfig
 	}
-	p.New = func(ctx *tool.Context) tool.Session {
-		return &tool.Lines{
-			Belongs: func(taken []tool.Line, l *tool.Line) tool.Score {
-				switch {
-				case strings.HasPrefix(l.Text, " ") || strings.HasPrefix(l.Text, "\t"), s.Starts(l.Text):
-					return inConfig
-				}
-				return tool.Weak
-			},
-			Read: func(taken []tool.Line, out *tool.Out) { readConfig(s, ctx, taken, out) },
-		}
-	}
+	return tool.Weak
 }
 
 // maxGap bounds the empty lines that stand for lines of other streams between
@@ -95,7 +118,7 @@ func textConfig(p *tool.Parser, s systems.System) {
 const maxGap = 10_000
 
 // readConfig hands the lines to the dialect, with their numbers kept.
-func readConfig(s systems.System, ctx *tool.Context, taken []tool.Line, out *tool.Out) {
+func readConfig(ctx *tool.Context, taken []tool.Line, out *tool.Out) {
 	if len(taken) == 0 {
 		return
 	}
@@ -110,6 +133,11 @@ func readConfig(s systems.System, ctx *tool.Context, taken []tool.Line, out *too
 		text.WriteString(l.Text)
 		text.WriteByte('\n')
 		at++
+	}
+	s, ok := systems.Recognise(text.Bytes())
+	if !ok {
+		out.NotUnderstood(&taken[0])
+		return
 	}
 	r, err := s.Parse(&text, ctx.Source)
 	if err != nil {

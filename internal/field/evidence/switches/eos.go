@@ -13,7 +13,7 @@ const eosVersions = "EOS 4.2x to 4.34"
 var eosPFC = tool.Parser{
 	Tool: "eos show priority-flow-control counters", Versions: eosVersions, Programs: []string{"show priority-flow-control"}, Keys: []string{"pfc.rx_frames", "pfc.tx_frames"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if eosPFCHead.MatchString(w.First()) {
+		if strings.HasPrefix(w.First(), "Port") && eosPFCHead.MatchString(w.First()) {
 			return tool.Sure
 		}
 		return tool.No

@@ -18,7 +18,7 @@ var huaweiPFC = tool.Parser{
 		if strings.HasPrefix(w.First(), "Interface") && strings.Contains(w.First(), "Received(Frames)") && strings.Contains(w.Line(1), "Transmitted(Frames)") {
 			return tool.Sure
 		}
-		if modeLegend.MatchString(w.First()) && w.Any(4, func(t string) bool { return strings.Contains(t, "Received(Frames)") }) {
+		if strings.HasPrefix(w.First(), "M:") && modeLegend.MatchString(w.First()) && w.Any(4, func(t string) bool { return strings.Contains(t, "Received(Frames)") }) {
 			return tool.Sure
 		}
 		return tool.No
@@ -83,7 +83,7 @@ var huaweiAIECN = tool.Parser{
 	Tool: "huawei display ai-ecn calculated state", Versions: vrpVersions, Programs: []string{"display ai-ecn"},
 	Keys: []string{"ecn.enabled", "ecn.min", "ecn.max", "ecn.probability", "ecn.model"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if aiHead.MatchString(w.First()) || aiLegend.MatchString(w.First()) {
+		if t := w.First(); strings.HasPrefix(t, "Interface") && aiHead.MatchString(t) || (t != "" && (t[0] == 'A' || t[0] == 'M')) && aiLegend.MatchString(t) {
 			return tool.Sure
 		}
 		return tool.No

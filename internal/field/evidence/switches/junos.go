@@ -13,10 +13,11 @@ var junosPFC = tool.Parser{
 	Tool: "junos show interfaces extensive", Versions: "Junos 18 to 24, Junos Evolved", Programs: []string{"show interfaces"},
 	Keys: []string{"link.state", "link.mtu", "link.speed", "pfc.rx_frames", "pfc.tx_frames", "pause.rx_frames", "pause.tx_frames"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if junosPort.MatchString(w.First()) {
+		t := strings.TrimSpace(w.First())
+		if strings.HasPrefix(t, "Physical interface") && junosPort.MatchString(w.First()) {
 			return tool.Sure
 		}
-		if junosPriority.MatchString(w.First()) || strings.HasPrefix(strings.TrimSpace(w.First()), "MAC Priority Flow Control Statistics") {
+		if strings.HasPrefix(t, "Priority") && junosPriority.MatchString(w.First()) || strings.HasPrefix(t, "MAC Priority Flow Control Statistics") {
 			return tool.Likely + 10
 		}
 		return tool.No

@@ -95,7 +95,7 @@ func (s *netqSession) End(*tool.Out) {}
 var netqReasons = tool.Parser{
 	Tool: "netq check roce", Versions: "NetQ 4.x", Programs: []string{"netq check roce"}, Keys: []string{"netq.reason"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if netqReason.MatchString(w.First()) {
+		if reason(w.First()) {
 			return tool.Sure
 		}
 		return tool.No
@@ -103,7 +103,7 @@ var netqReasons = tool.Parser{
 	New: func(ctx *tool.Context) tool.Session {
 		return &tool.Each{
 			Belongs: func(l *tool.Line) tool.Score {
-				if netqReason.MatchString(l.Text) {
+				if reason(l.Text) {
 					return tool.Sure
 				}
 				return tool.No
@@ -121,6 +121,10 @@ var netqReasons = tool.Parser{
 			},
 		}
 	},
+}
+
+func reason(text string) bool {
+	return (strings.Contains(text, "RoCE") || strings.Contains(text, "Invalid") || strings.Contains(text, "Congestion Config")) && netqReason.MatchString(text)
 }
 
 var netqReason = regexp.MustCompile(`(?:RoCE (?:Lossy|Lossless|[A-Z]\w+) [^|]*(?:inconsistent|[Mm]ismatch)|Invalid traffic-class mapping|Invalid [\w-]+ mapping for switch-priority|Congestion Config \S+ Mismatch|RoCE PFC Priority Mismatch)[^|]*$`)

@@ -28,7 +28,7 @@ var nvueTree = tool.Parser{
 				return tool.Sure
 			}
 		}
-		if !doubleRule.MatchString(w.Line(1)) {
+		if !strings.HasPrefix(w.Line(1), "==") || !doubleRule.MatchString(w.Line(1)) {
 			return tool.No
 		}
 		if _, known := nvueTables[strings.TrimSpace(first)]; known {

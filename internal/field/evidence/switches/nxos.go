@@ -93,6 +93,9 @@ var nxosQueuing = tool.Parser{
 	Keys: []string{"qos.tc.{tc}.bandwidth", "qos.tc.{tc}.tsa", "queue.packets", "queue.bytes", "queue.multicast_packets", "queue.multicast_bytes", "queue.drop_packets", "queue.drop_bytes", "queue.ecn_marked_packets", "queue.depth",
 		"watchdog.dropped_packets", "port.wred_drops", "port.rx_drops", "pg.size", "pg.xoff", "pg.xon", "pfc.rx_frames", "pfc.tx_frames", "pfc.rx_paused", "pfc.tx_paused", "counter.{name...}"},
 	Recognise: func(w *tool.Window) tool.Score {
+		if t := w.First(); !strings.HasPrefix(t, "Egress") && !strings.HasPrefix(t, "Ingress") && !strings.HasPrefix(t, "slot") {
+			return tool.No
+		}
 		if queuingHead.MatchString(w.First()) || queuingSlot.MatchString(w.First()) && w.Any(5, queuingHead.MatchString) {
 			return tool.Sure
 		}

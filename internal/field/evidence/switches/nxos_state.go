@@ -13,7 +13,7 @@ var nxosWatchdog = tool.Parser{
 	Tool: "nxos show queuing pfc-queue", Versions: nxosVersions, Programs: []string{"show queuing pfc-queue"},
 	Keys: []string{"watchdog.enabled", "watchdog.poll_interval", "watchdog.state", "watchdog.storms", "watchdog.restores", "watchdog.drained_packets", "watchdog.dropped_packets", "watchdog.ingress_dropped_packets", "qos.priority.{priority}.tc", "counter.{name...}"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if strings.HasPrefix(w.First(), "Global watch-dog interval [") || watchdogPort.MatchString(w.First()) {
+		if strings.HasPrefix(w.First(), "Global watch-dog interval [") || strings.Contains(w.First(), "PFC watchdog") && watchdogPort.MatchString(w.First()) {
 			return tool.Sure
 		}
 		return tool.No
@@ -109,7 +109,7 @@ var nxosModule = tool.Parser{
 	Tool: "nxos show interface transceiver details", Versions: nxosVersions, Programs: []string{"show interface transceiver"},
 	Keys: []string{"module.type", "module.vendor", "module.part", "module.serial", "module.temperature", "module.voltage", "module.lane.{n}.bias", "module.lane.{n}.tx_power", "module.lane.{n}.rx_power", "module.alarm", "counter.{name...}"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if nxosPortTop.MatchString(w.First()) && strings.Contains(w.Line(1), "transceiver is") {
+		if strings.Contains(w.Line(1), "transceiver is") && nxosPortTop.MatchString(w.First()) {
 			return tool.Sure
 		}
 		return tool.No

@@ -14,7 +14,7 @@ var onyxRoCE = tool.Parser{
 	Tool: "onyx show roce", Versions: "Onyx 3.8 to 3.10", Programs: []string{"show roce"},
 	Keys: []string{"roce.mode", "qos.trust", "qos.app.udp.{port}.priority", "ecn.enabled", "ecn.min", "ecn.max", "qos.pfc.enabled", "qos.priority.{priority}.tc", "qos.tc.{tc}.tsa", "qos.tc.{tc}.bandwidth"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if onyxMode.MatchString(w.First()) {
+		if strings.HasPrefix(w.First(), "RoCE mode") && onyxMode.MatchString(w.First()) {
 			return tool.Sure
 		}
 		return tool.No

@@ -2,6 +2,7 @@ package switches
 
 import (
 	"regexp"
+	"strings"
 
 	"weir/internal/fact"
 	"weir/internal/field/evidence/tool"
@@ -14,7 +15,7 @@ var snmpPFC = tool.Parser{
 	Tool: "snmpwalk IEEE8021-PFC-MIB", Versions: "net-snmp 5.x", Programs: []string{"snmpwalk", "snmpbulkwalk", "snmpget"},
 	Keys: []string{"pfc.link_delay", "pfc.tx_frames", "pfc.rx_frames"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if pfcOID.MatchString(w.First()) || nameOID.MatchString(w.First()) {
+		if t := w.First(); t != "" && strings.IndexByte(".1iI", t[0]) >= 0 && (pfcOID.MatchString(t) || nameOID.MatchString(t)) {
 			return tool.Sure
 		}
 		return tool.No

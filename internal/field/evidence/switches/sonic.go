@@ -74,7 +74,7 @@ func (t sonicTable) parser() tool.Parser {
 		Recognise: func(w *tool.Window) tool.Score {
 			at := 0
 			if t.title != nil {
-				if !t.title.MatchString(strings.TrimSpace(w.First())) {
+				if !strings.Contains(w.Line(2), "--") || !t.title.MatchString(strings.TrimSpace(w.First())) {
 					return tool.No
 				}
 				at = 1

@@ -75,7 +75,7 @@ func poolRows(r *sonicRow) {
 var sonicPolling = tool.Parser{
 	Tool: "sonic pfcwd", Versions: sonicVersions, Programs: []string{"pfcwd"}, Keys: []string{"watchdog.poll_interval"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if polling.MatchString(w.First()) || namespace.MatchString(w.First()) {
+		if t := w.First(); strings.HasPrefix(t, "Changed polling") && polling.MatchString(t) || strings.HasPrefix(t, "For namespace") && namespace.MatchString(t) {
 			return tool.Sure
 		}
 		return tool.No
@@ -105,7 +105,7 @@ var sonicProfiles = tool.Parser{
 	Keys: []string{"ecn.profile.{profile}.mode", "ecn.profile.{profile}.{colour}.min", "ecn.profile.{profile}.{colour}.max", "ecn.profile.{profile}.{colour}.probability",
 		"buffer.pool.{pool}.size", "buffer.pool.{pool}.headroom", "buffer.pool.{pool}.mode"},
 	Recognise: func(w *tool.Window) tool.Score {
-		if !profileName.MatchString(w.First()) {
+		if !strings.HasPrefix(w.First(), "P") || !profileName.MatchString(w.First()) {
 			return tool.No
 		}
 		if _, ok := ruled(w.Line(1)); ok {
