@@ -5,7 +5,7 @@ package sim
 // pair has gone back before it. Nothing else, so neither the order of events
 // nor other traffic changes it.
 func (s *Sim) draw(entity uint64, pk *packet) uint64 {
-	x := s.seed ^ entity
+	x := scramble(s.seed ^ entity) // scrambled, for the flow holds the seed as well
 	x = scramble(x ^ uint64(s.routes[pk.route()].flow))
 	return scramble(x ^ uint64(pk.PSN) ^ uint64(pk.attempt)<<24 ^ uint64(pk.kind)<<40)
 }

@@ -81,12 +81,16 @@ func New(cfg Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
+	seed := cfg.Seed
+	if seed == 0 {
+		seed = c.Seed
+	}
 	s := &Sim{
 		cfg: cfg, cluster: c, fabric: f,
 		queue: newQueue(cfg.HeapQueue),
 		pool:  newPool(1024),
 		wire:  cfg.Wire, model: cfg.Model,
-		seed:      scramble(c.Seed),
+		seed:      scramble(seed),
 		cnpOnAck:  c.RDMA.CNPOnAck,
 		transfers: make([]transfer, 1),
 		senders:   make([]sender, 1), receivers: make([]receiver, 1), routes: make([]route, 2),
