@@ -132,8 +132,6 @@ func bySubject(key string) finder {
 
 func counterOf(name string) finder { return one("counter." + name) }
 
-func constant(v any) finder { return func(*Report) any { return v } }
-
 // where returns the keys (or subjects) for which test holds.
 func where(pattern string, test func(v any) bool) finder {
 	return func(r *Report) any {

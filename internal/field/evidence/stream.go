@@ -237,6 +237,7 @@ func (s *stream) startCommand(c command, l *tool.Line) {
 	}
 	s.ctx = &ctx
 	s.idle = 0
+	s.unknown.forget()
 	s.goesOn = strings.HasSuffix(strings.TrimSpace(l.Text), "\\")
 	s.commandAt = *l
 	if s.goesOn {

@@ -63,7 +63,7 @@ func (o *Out) Measured(n int, s fact.Subject, key, metric string, v fact.Value) 
 // Counter puts out a vendor's counter under "counter.<its name>", with the
 // name that the metric table has for it.
 func (o *Out) Counter(n int, s fact.Subject, name string, v fact.Value) {
-	unit, metric := counterUnit(name)
+	unit, metric := counterMeaning(o.tool, s, name)
 	o.sink.Fact(fact.Fact{
 		Subject: s, Key: "counter." + name, Value: v, Unit: unit,
 		Origin: fact.Origin{Source: o.src, Line: n, Tool: o.tool, Metric: metric},
