@@ -2,8 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"weir/internal/cluster"
 	"weir/internal/finding"
@@ -26,14 +24,15 @@ const (
 // a word.
 func findings(c *cluster.Cluster, r *twin.Result, share float64) []finding.Finding {
 	var out []finding.Finding
-	named := func(id string) bool {
-		return slices.ContainsFunc(out, func(f finding.Finding) bool { return f.Cause == id })
-	}
 	for _, sign := range []func(*cluster.Cluster, *twin.Result, float64) (finding.Finding, bool){
-		losslessDrops, otherDrops, marksTooEarly, unevenTier, pausedWithoutMarks, slowRecovery,
+		losslessDrops, otherDrops, outOfOrder, marksTooEarly, unevenTier, pausedWithoutMarks, narrowSlot,
 	} {
-		// Thresholds that mark an idle link explain cuts without full links.
-		if f, ok := sign(c, r, share); ok && !(f.Cause == "dcqcn-recovery-too-slow" && named("ecn-threshold-too-low")) {
+		if f, ok := sign(c, r, share); ok {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 && !uplinksFull(r) { // else the cuts are a consequence
+		if f, ok := slowRecovery(c, r, share); ok {
 			out = append(out, f)
 		}
 	}
@@ -87,7 +86,7 @@ func marksTooEarly(c *cluster.Cluster, r *twin.Result, share float64) (finding.F
 		return finding.Finding{}, false
 	}
 	marks := float64(t.ECNMarkedPackets) / float64(t.DataPackets)
-	if marks < manyMarks && !(marks > 0 && c.QoS.ECN.Max < coincidence(c)) {
+	if marks < manyMarks && !(marks > 0 && c.QoS.ECN.Max < coincidence(c)) || commonStart(c) > 0 && c.QoS.ECN.Max >= commonStart(c) {
 		return finding.Finding{}, false
 	}
 	for _, tier := range r.Network.Tiers {
@@ -112,6 +111,18 @@ func marksTooEarly(c *cluster.Cluster, r *twin.Result, share float64) (finding.F
 // full packets.
 func coincidence(c *cluster.Cluster) units.Bytes { return 8 * (c.QoS.MTU + 80) }
 
+// commonStart is the upper threshold that is common at the rate of the slowest
+// NIC: 400 KB for each 25 Gb/s. From there on, marks are not early.
+func commonStart(c *cluster.Cluster) units.Bytes {
+	slowest := units.BitRate(0)
+	for i := range c.Ports {
+		if p := &c.Ports[i]; p.NIC >= 0 && (slowest == 0 || p.Rate < slowest) {
+			slowest = p.Rate
+		}
+	}
+	return units.Bytes(slowest/(25*units.Gbps)) * 400 * units.KB
+}
+
 func markingTier(r *twin.Result) string {
 	where, most := "fabric", uint64(0)
 	for _, tier := range r.Network.Tiers {
@@ -120,29 +131,6 @@ func markingTier(r *twin.Result) string {
 		}
 	}
 	return where
-}
-
-// unevenTier: between switches, one link is full while its sisters idle.
-func unevenTier(_ *cluster.Cluster, r *twin.Result, share float64) (finding.Finding, bool) {
-	if share >= healthy {
-		return finding.Finding{}, false
-	}
-	for _, tier := range r.Network.Tiers {
-		if strings.Contains(tier.Name, "host") || tier.Links < 2 || tier.UtilisationMean <= 0 {
-			continue
-		}
-		if ratio := tier.UtilisationMax / tier.UtilisationMean; ratio > unevenLinks {
-			return finding.Finding{
-				Cause: "ecmp-collision", Severity: finding.Warning, Confidence: 0.8, Where: tier.Name,
-				Summary:      fmt.Sprintf("links from %s are loaded unevenly: the busiest carries %.1f times the mean", tier.Name, ratio),
-				Evidence:     []finding.Evidence{evidence("%s: utilisation %.0f %% mean, %.0f %% at most", tier.Name, 100*tier.UtilisationMean, 100*tier.UtilisationMax)},
-				RefutedBy:    "even uplinks, or a hot link that is slower than its sisters",
-				DecidingTest: "--set routing.mode=adaptive, or --set rdma.qps_per_connection=4",
-				Fix:          []finding.Fix{{Text: "use adaptive routing where switch and NIC have it, more queue pairs a connection, or fixed paths for each rail"}},
-			}, true
-		}
-	}
-	return finding.Finding{}, false
 }
 
 // pausedWithoutMarks: pause does what marking should.
