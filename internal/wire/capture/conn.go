@@ -135,6 +135,7 @@ func note(first *uint64, n uint64) {
 // forward takes a request that is newer than all before.
 func (c *conn) forward(a *Analyser, f *flow, d *rc.Packet, at units.Time) {
 	c.rounds.end()
+	c.rounds.tries = 0 // it goes on
 	c.deliver(a, f, d, at)
 	c.newest = c.tracker.Expected.Add(-1)
 	c.lastNew = at
