@@ -21,7 +21,8 @@ type congestion struct {
 	// The last packets before the CNP, and those after it.
 	before  [rateWindow]sending
 	nbefore uint32
-	after   uint32 // packets since the CNP, up to rateWindow; 0: no CNP pending
+	after   uint32     // 1 and the packets since the CNP; 0: no CNP pending
+	from    units.Time // the first packet after the CNP
 	cnpAt   units.Time
 	gap     units.Time // mean time a packet before the CNP
 	slowAt  units.Time // when the first longer gap after it ended; 0: none
@@ -36,9 +37,12 @@ type sending struct {
 const (
 	// rateWindow is over how many packets a rate is measured.
 	rateWindow = 8
-	// A sender has slowed down when the time a packet grows by a quarter: a rate
-	// cut of DCQCN at the initial alpha halves the rate, later ones cut less.
-	slowNum, slowDen = 5, 4
+	// A sender has slowed down when the mean time a packet grows by 1/128. A cut of
+	// DCQCN is alpha/2, a half at first; in the long run alpha is small and cuts are
+	// of one or two per cent.
+	slowNum, slowDen = 129, 128
+	// The moment of slowing down is told only by a cut that one gap shows: a quarter.
+	cutNum, cutDen = 5, 4
 )
 
 // sent takes a new request packet.
@@ -53,24 +57,26 @@ func (g *congestion) sent(at units.Time, bytes uint32) {
 
 // measure takes a packet sent after a CNP.
 func (g *congestion) measure(at units.Time) {
-	if g.slowAt == 0 && (at-g.last)*slowDen > g.gap*slowNum {
+	if g.slowAt == 0 && (at-g.last)*cutDen > g.gap*cutNum {
 		g.slowAt = at
 	}
-	if g.after++; g.after <= rateWindow {
-		return
+	if g.after == 1 {
+		g.from = at // the gap with the CNP in it tells nothing
 	}
-	g.judge(at)
+	if g.after++; g.after > rateWindow+1 {
+		g.judge(at)
+	}
 }
 
 // judge ends the measurement after a CNP.
 func (g *congestion) judge(at units.Time) {
-	n := units.Time(g.after - 1)
+	n := units.Time(g.after) - 2
 	g.after = 0
 	if n < 2 {
 		g.unclear++
 		return
 	}
-	if (at-g.cnpAt)*slowDen <= g.gap*n*slowNum {
+	if (at-g.from)*slowDen <= g.gap*n*slowNum {
 		g.kept++
 		return
 	}

@@ -13,6 +13,8 @@ const (
 	enoughMarks = 3
 	// enoughCNPs is how many CNPs without effect make one.
 	enoughCNPs = 8
+	// fewObeyed: less than one in so many CNPs was followed by slower sending.
+	fewObeyed = 20
 	// cnpPatience is how long after a mark the answers must have gone on: a
 	// notification point sends the first CNP within microseconds.
 	cnpPatience = 100 * units.Microsecond
@@ -31,11 +33,11 @@ func (a *Analyser) judgeCongestion(f *flow, ps *problems) {
 		p.add(g.marked)
 		p.see(g.firstMarked, "first packet with CE")
 	}
-	if g.slowed == 0 && g.kept >= enoughCNPs {
+	if g.kept >= enoughCNPs && g.slowed*fewObeyed <= g.kept {
 		p := ps.on("CNP ignored", f)
 		p.cause, p.severity, p.confidence = "congestion-control-off", finding.Warning, 0.6
 		p.summary = func(p *problem) string {
-			return fmt.Sprintf("%s reached the sender and its rate fell after none of them: the reaction point is off at %s.", many(p.sums[0], "congestion notification"), f.src)
+			return fmt.Sprintf("%s reached the sender and its rate did not fall behind them: the reaction point is off at %s.", many(p.sums[0], "congestion notification"), f.src)
 		}
 		p.add(g.cnps)
 		p.see(g.firstCNP, "first congestion notification")
