@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,7 @@ import (
 	"weir/internal/field/evidence"
 	"weir/internal/finding"
 	"weir/internal/report"
+	"weir/internal/telemetry"
 )
 
 func newDiagnose(s *Streams) *cobra.Command {
@@ -22,7 +25,7 @@ func newDiagnose(s *Streams) *cobra.Command {
 		Long: `Diagnose reads whatever there is: NCCL logs, outputs of host and switch tools,
 counters (two readings of a device tell far more than one), perftest and
 nccl-tests tables, configurations, in files, directories, archives or standard
-input ("-"). It names causes, most sure first, each with the lines that show it,
+input ("-"), and directories that weir simulate --record wrote. It names causes, most sure first, each with the lines that show it,
 what would refute it, one test that decides, and how to repair it. Where the
 facts do not decide, it names the output that would.
 
@@ -47,7 +50,11 @@ Exit status: 0 no finding of severity warning or above, 1 such a finding,
 			if err != nil {
 				return failed(err)
 			}
-			read, err := evidence.ReadPaths(cmd.Context(), args, s.In)
+			inputs, recordings, err := splitRecords(args)
+			if err != nil {
+				return err
+			}
+			read, err := evidence.ReadPaths(cmd.Context(), inputs, s.In)
 			switch {
 			case cmd.Context().Err() != nil:
 				return interrupted()
@@ -57,8 +64,12 @@ Exit status: 0 no finding of severity warning or above, 1 such a finding,
 			if err := unread(read); err != nil {
 				return err
 			}
+			result, err := diagnosis.RunRecorded(read.Facts, recordings, catalogue, language)
+			if err != nil {
+				return refused(err)
+			}
 			d := report.Diagnosis{
-				Result: diagnosis.Run(read.Facts, catalogue, language), Language: language,
+				Result: result, Language: language,
 				Facts: len(read.Facts), Sources: len(read.Sources), NotUnderstood: notUnderstood(read),
 			}
 			write := d.Text
@@ -81,4 +92,20 @@ Exit status: 0 no finding of severity warning or above, 1 such a finding,
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write to a file instead of standard output")
 	return cmd
+}
+
+// splitRecords takes the directories that hold a record out of the inputs.
+func splitRecords(args []string) (inputs []string, recordings []diagnosis.Recording, err error) {
+	for _, name := range args {
+		if _, err := os.Stat(filepath.Join(name, "series.json")); name == "-" || err != nil {
+			inputs = append(inputs, name)
+			continue
+		}
+		record, err := telemetry.OpenRecord(os.DirFS(name))
+		if err != nil {
+			return nil, nil, refused(fmt.Errorf("%s: %w", name, err))
+		}
+		recordings = append(recordings, diagnosis.Recording{Name: name, Record: record})
+	}
+	return inputs, recordings, nil
 }

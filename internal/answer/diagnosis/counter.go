@@ -33,10 +33,12 @@ type series struct {
 
 // recorded is what a record on disk tells of a series over the window.
 type recorded struct {
-	moved  uint64
-	known  bool
-	last   uint64
-	source string
+	moved   uint64
+	known   bool
+	seconds float64 // length of the window
+	last    uint64  // of a gauge: the highest
+	mean    float64 // of a gauge
+	source  string
 }
 
 // last returns the newest reading.

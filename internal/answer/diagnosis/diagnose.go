@@ -50,14 +50,27 @@ var rules = [...]rule{
 	curedBy, lag, flows, slowTests,
 	defaultPriority, pfcSettings, ecnSettings, congestionControl, cnpQueue,
 	linkFlap, linkSpeed, linkErrors, cabling,
-	slowReceiver, globalPause, storm, watchdog, receiverNotReady, loss, marksAndPause,
+	slowReceiver, globalPause, storm, watchdog, receiverNotReady, loss, marksAndPause, incast, pausedWithoutEnd,
 	noCommonFact,
 }
 
 // Run diagnoses facts. Texts are in the language asked for. The facts are not
 // changed and not kept.
 func Run(facts []fact.Fact, catalogue *cause.Catalogue, l cause.Language) *Result {
+	return newIndex(append(slices.Clone(facts), interpret(facts)...)).diagnose(catalogue, l)
+}
+
+// RunRecorded diagnoses facts together with the counters of records on disk.
+// The error is that of a record that cannot be read.
+func RunRecorded(facts []fact.Fact, recordings []Recording, catalogue *cause.Catalogue, l cause.Language) (*Result, error) {
 	x := newIndex(append(slices.Clone(facts), interpret(facts)...))
+	if err := x.counters.add(recordings); err != nil {
+		return nil, err
+	}
+	return x.diagnose(catalogue, l), nil
+}
+
+func (x *index) diagnose(catalogue *cause.Catalogue, l cause.Language) *Result {
 	v := &verdict{x: x}
 	for _, r := range rules {
 		r(x, v)

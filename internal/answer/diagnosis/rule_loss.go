@@ -187,7 +187,7 @@ func marksAndPause(x *index, v *verdict) {
 	hostSaw := x.counters.byMetric[hostMarks]
 	sent := slices.DeleteFunc(rising(pauses), func(s *series) bool { return s.labels["direction"] != "tx" })
 	switch {
-	case total(sent) >= moving && (measured(marks) && total(rising(marks)) == 0 || len(marks) == 0 && measured(hostSaw) && total(rising(hostSaw)) == 0):
+	case total(sent) >= moving && x.pauseCosts() && (measured(marks) && total(rising(marks)) == 0 || len(marks) == 0 && measured(hostSaw) && total(rising(hostSaw)) == 0):
 		cause, confidence := "ecn-not-configured", 0.7
 		for _, f := range x.all("ecn.enabled") {
 			if boolOf(f) {
@@ -199,15 +199,42 @@ func marksAndPause(x *index, v *verdict) {
 			summary: say("The switch pauses and marks nothing: ECN is off on this queue, or starts above the level at which pause is sent.", "交换机只暂停不标记：该队列的 ECN 未启用，或标记门限高于发送暂停的水位。"),
 		})
 		v.lack("ecn-not-configured", paused, "whether the queue has ECN, and its thresholds", "该队列是否启用 ECN 及其门限", "show the WRED/ECN profile of the queue; on SONiC: counterpoll wredqueue enable first")
-	case measured(marks) && len(sent) == 0:
-		packets := x.counters.byMetric[swQueuePackets]
-		if m, p := total(rising(marks)), total(sameQueues(rising(packets), marks)); p > 0 && m*20 > p && m >= moving {
-			v.claim(claim{
-				cause: "ecn-threshold-too-low", confidence: 0.68, severity: finding.Warning, where: placesOf(rising(marks)), evidence: movedEvidence(rising(marks)), explains: []symptom{slow},
-				summary: sayf("%s %% of the packets of these queues are marked and nothing is paused: marking starts too early, and senders stay slow.", "这些队列 %s %% 的报文被标记而没有暂停：标记过早，发送端持续偏慢。", percent(float64(m)/float64(p))),
-			})
-		}
+	case measured(marks) && !(total(sent) >= moving && x.pauseCosts()):
+		manyMarks(x, v, rising(marks))
 	}
+}
+
+// manyMarks: a large part of the packets is marked in queues that are nearly
+// empty, or, where queue lengths are not known, without any pause.
+func manyMarks(x *index, v *verdict, marks []*series) {
+	if flat, known := shallowQueues(x, marks); known {
+		marks = flat
+	}
+	m, p := total(marks), total(sameQueues(rising(x.counters.byMetric[swQueuePackets]), marks))
+	if m < moving || p == 0 || m*25 < p {
+		return
+	}
+	c := claim{
+		cause: "ecn-threshold-too-low", confidence: 0.68, severity: finding.Warning, where: placesOf(marks), evidence: movedEvidence(marks), explains: []symptom{slow},
+		summary: sayf("%s %% of the packets of these queues are marked though they are nearly empty: marking starts too early, and senders stay slow.", "这些队列 %s %% 的报文被标记，而队列几乎为空：标记过早，发送端持续偏慢。", percent(float64(m)/float64(p))),
+	}
+	if _, known := shallowQueues(x, marks); known {
+		c.confidence = 0.78
+	} else {
+		c.summary = sayf("%s %% of the packets of these queues are marked and nothing is paused: marking starts too early, and senders stay slow.", "这些队列 %s %% 的报文被标记而没有暂停：标记过早，发送端持续偏慢。", percent(float64(m)/float64(p)))
+	}
+	v.claim(c)
+}
+
+// pauseCosts reports that pause takes a part of the window that matters, or
+// that the length of the window is not known.
+func (x *index) pauseCosts() bool {
+	times := x.pauseTimes()
+	if !slices.ContainsFunc(times, func(s *series) bool { return s.recorded != nil }) {
+		return true
+	}
+	top, _ := share(times)
+	return top >= pausedShare
 }
 
 // sameQueues keeps the series whose subject is one of the others'.

@@ -57,6 +57,10 @@ func slowReceiver(x *index, v *verdict) {
 		sent := rising(n.of(hostPause, "direction", "tx"))
 		stalls := rising(slices.Concat(n.of(stallSeconds), n.of(stallOverflow)))
 		fills := rising(n.of(bufferThreshold))
+		costs, at := share(directed(x.counters.byMetric[swPauseTime], "rx"))
+		if timed := slices.ContainsFunc(sent, func(s *series) bool { return s.recorded != nil }); timed && (at == nil || costs < pausedShare) {
+			continue // frames alone, over milliseconds: every fabric pauses now and then
+		}
 		if total(sent) < moving && total(stalls) == 0 {
 			stalledNow(n, v)
 			continue
