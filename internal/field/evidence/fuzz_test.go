@@ -11,7 +11,7 @@ import (
 
 // allCases are the outputs of all tools that the tests know.
 func allCases() []toolCase {
-	return slices.Concat(qosTools(), linkTools(), rdmaTools(), hostTools(), topologyTools(), perftestTools(), ncclTestsTools(), ncclLogTools())
+	return slices.Concat(qosTools(), linkTools(), rdmaTools(), hostTools(), topologyTools(), perftestTools(), ncclTestsTools(), ncclLogTools(), switchTools())
 }
 
 // checkReport checks what holds for every report, whatever was read.

@@ -18,7 +18,7 @@ import (
 func Parsers() []tool.Parser {
 	return slices.Concat(
 		sonicTables(),
-		[]tool.Parser{sonicProfiles, sonicPolling, sonicCounters, sonicNames},
+		[]tool.Parser{sonicProfiles, sonicPolling, sonicCounters},
 		[]tool.Parser{nvueTree, nvueJSON, netqFilters, netqReasons},
 		[]tool.Parser{nxosPFC, nxosQueuing, nxosWatchdog, nxosModule},
 		[]tool.Parser{eosPFC, eosPFCJSON, eosWatchdogJSON, eosECNJSON},

@@ -43,7 +43,7 @@ var sonicCounters = tool.Parser{
 	ParseJSON: parseCountersDB,
 }
 
-// sonicNames are the fixed names of COUNTERS_DB. Times are microseconds there
+// sonicFields are the fixed names of COUNTERS_DB. Times are microseconds there
 // and milliseconds in facts.
 var sonicFields = map[string]string{
 	"SAI_PORT_STAT_PAUSE_RX_PKTS": "pause.rx_frames", "SAI_PORT_STAT_PAUSE_TX_PKTS": "pause.tx_frames",
@@ -180,25 +180,4 @@ func perPriority(ctx *tool.Context, object, name string, subject fact.Subject) (
 		return subject, "fec.codewords." + labels["symbols"]
 	}
 	return subject, ""
-}
-
-// sonicNames takes a name map that stands alone, so that it does not count as
-// not understood: without counters it says nothing.
-var sonicNames = tool.Parser{
-	Tool: "sonic name maps", Versions: sonicVersions,
-	RecogniseJSON: func(doc *tool.Node, _ *tool.Context) tool.Score {
-		for i, m := range doc.Members() {
-			if !strings.HasPrefix(m.Key, "Ethernet") || !strings.HasPrefix(m.Str(), "oid:0x") {
-				return tool.No
-			}
-			if i > 3 {
-				break
-			}
-		}
-		if len(doc.Members()) == 0 {
-			return tool.No
-		}
-		return tool.Likely
-	},
-	ParseJSON: func(*tool.Node, *tool.Context, *tool.Out) {},
 }
