@@ -70,7 +70,8 @@ func (f *perfFlags) print(s *Streams, r *perf.Result) error {
 
 func newPerf(s *Streams) *cobra.Command {
 	var f perfFlags
-	var local, class string
+	var coll collectiveFlags
+	var local, class, operation string
 	var duration time.Duration
 	cmd := &cobra.Command{
 		Use:   "perf HOST",
@@ -83,9 +84,16 @@ be a real RDMA card.`,
   weir perf 10.0.0.2 --op write --size 64K --duration 3s   # on the other
   weir perf 10.0.0.2 --transport tcp
   weir perf 10.0.0.2 --op send --latency --size 64 -n 1000
-  weir perf 10.0.0.2 --perftest --op write -n 1000         # against ib_write_bw`,
-		Args: cobra.ExactArgs(1),
+  weir perf 10.0.0.2 --perftest --op write -n 1000         # against ib_write_bw
+  weir perf --collective all_reduce --ranks 4 -b 1K -e 16M # between processes on this host`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if operation != "" {
+				return runCollective(cmd.Context(), s, &coll, operation, args)
+			}
+			if len(args) == 0 {
+				return refused(errors.New("weir perf needs a HOST, or --collective"))
+			}
 			if f.spec.Iterations == 0 {
 				f.spec.Duration = duration
 			}
@@ -126,7 +134,9 @@ be a real RDMA card.`,
 			f.spec.Segmentation = false
 		}
 	}
-	cmd.AddCommand(newPerfServer(s))
+	cmd.Flags().StringVar(&operation, "collective", "", "run a collective between processes on this host: all_reduce, all_gather, reduce_scatter, all_to_all or broadcast")
+	coll.add(cmd.Flags())
+	cmd.AddCommand(newPerfServer(s), newPerfRank(s))
 	return cmd
 }
 
