@@ -15,6 +15,7 @@ import (
 	"weir/internal/twin/sim"
 	"weir/internal/wire/tap"
 	"weir/roce"
+	"weir/units"
 )
 
 // captureStart is the time of simulated time 0 in captures: 2000-01-01, so
@@ -30,6 +31,12 @@ type portCapture struct {
 	out     *tap.Writer
 	paths   map[pathKey]*tap.Path
 	err     error
+
+	// Each size of a collective has a simulator of its own, whose clock and
+	// queue pairs begin anew: their frames follow those of the last one, and
+	// their queue pairs get other numbers.
+	part        uint32
+	begun, last units.Time
 }
 
 // pathKey is one direction of a connection, in one class.
@@ -61,6 +68,9 @@ func (f *simulateFlags) startCapture(c *cluster.Cluster, o *twin.Options) (*port
 		return nil, errors.Join(failed(err), p.close(false))
 	}
 	o.Prepare = func(s *sim.Sim) error {
+		p.part++
+		p.begun = p.last
+		clear(p.paths)
 		s.Tap(port, p.frame)
 		if peer := c.Ports[port].Peer; peer != cluster.PortID(cluster.None) {
 			s.Tap(peer, p.frame)
@@ -111,15 +121,17 @@ func (p *portCapture) frame(f *sim.Frame) {
 	if p.err != nil {
 		return
 	}
+	at := p.begun + f.At
+	p.last = at
 	switch f.Kind {
 	case sim.PauseFrame:
 		pfc := roce.PFC{Enable: 1 << f.Prio}
 		pfc.Quanta[f.Prio] = f.Quanta
-		p.err = p.out.PFC(f.At, p.mac(f.Port), pfc)
+		p.err = p.out.PFC(at, p.mac(f.Port), pfc)
 	case sim.CNPFrame:
-		p.err = p.out.CNP(f.At, p.path(f))
+		p.err = p.out.CNP(at, p.path(f))
 	default:
-		p.err = p.out.Packet(f.At, p.path(f), &tap.Packet{Packet: f.Packet, Message: f.Message, Marked: f.Marked})
+		p.err = p.out.Packet(at, p.path(f), &tap.Packet{Packet: f.Packet, Message: f.Message, Marked: f.Marked})
 	}
 }
 
@@ -138,7 +150,7 @@ func (p *portCapture) path(f *sim.Frame) *tap.Path {
 	path := &tap.Path{
 		SrcMAC: p.mac(f.Port), DstMAC: p.mac(p.cluster.Ports[f.Port].Peer),
 		Src: ipv4GID(f.Fields.SrcIP), Dst: ipv4GID(f.Fields.DstIP),
-		DestQP: roce.QPN(f.Fields.DstQP), SrcPort: f.Fields.SrcPort, Priority: f.Prio,
+		DestQP: roce.QPN(f.Fields.DstQP+p.part<<18) & roce.QPNMask, SrcPort: f.Fields.SrcPort, Priority: f.Prio,
 	}
 	class := p.class(f)
 	path.TrafficClass = class.DSCP << 2

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,7 @@ type simulateFlags struct {
 	fct                  string
 	record, recordEvery  string
 	pcap                 string
+	workers              int
 	check                bool
 	require              []string
 }
@@ -71,6 +73,7 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	flags.StringVar(&f.record, "record", "", "write the counters of every port and NIC over simulated time into a new directory")
 	flags.StringVar(&f.recordEvery, "record-every", "100us", "simulated time between two readings of --record")
 	flags.StringVar(&f.pcap, "pcap", "", "write what passes a NIC or port, both ways, as packets: FILE or FILE:PLACE, as in x.pcap:leaf-0/port-8")
+	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "how many sizes are simulated at once; the result does not depend on it")
 	flags.BoolVar(&f.check, "check", false, "prove the simulator's invariants while it runs (slower)")
 	flags.StringArrayVar(&f.require, "require", nil, "fail (exit status 1) unless a value holds, as in share_of_expected=0.9")
 	return cmd
@@ -82,6 +85,9 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 	}
 	if f.format != "text" && f.format != "json" {
 		return refused(fmt.Errorf("--format %q: allowed are text and json", f.format))
+	}
+	if f.workers < 1 {
+		return refused(fmt.Errorf("--workers %d: allowed is 1 or more", f.workers))
 	}
 	required, err := parseRequirements(f.require)
 	if err != nil {

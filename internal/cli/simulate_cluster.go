@@ -53,7 +53,7 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 		return nil, err
 	}
 	bar := newProgress(s)
-	o := twin.Options{Check: f.check, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
+	o := twin.Options{Check: f.check, Workers: f.workers, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
 	rec, err := f.startRecord(c, name, &o)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,10 @@ type Options struct {
 	Seed  uint64 // 0: the cluster's
 	Check bool   // prove the simulator's invariants while it runs (slower)
 
+	// Workers is how many sizes of a collective may be simulated at once; 0: 1.
+	// The result does not depend on it.
+	Workers int
+
 	// Now is the clock by which Engine.Wall is measured; nil: not measured.
 	Now func() time.Time
 
@@ -24,7 +28,8 @@ type Options struct {
 	Progress func(Progress)
 
 	// Sample, if set, is called every SampleEvery of simulated time, and once
-	// at the end, with the simulator between two events.
+	// at the end, with the simulator between two events. Each size of a
+	// collective has a simulator of its own, one after the other.
 	Sample      func(*sim.Sim) error
 	SampleEvery units.Time
 
@@ -41,13 +46,9 @@ type Progress struct {
 	Share float64
 }
 
-// Run simulates all jobs of the cluster packet by packet until they are done,
-// or until ctx ends: then it returns what is known so far, marked as
-// Interrupted. Jobs run side by side from their start times on.
-func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
-	if len(c.Jobs) == 0 {
-		return nil, errors.New("the cluster has no job to run")
-	}
+// one simulates the jobs of a cluster side by side from their start times on,
+// until they are done or ctx ends.
+func one(ctx context.Context, c *cluster.Cluster, o *Options) (*Result, *sim.Histogram, error) {
 	cfg := sim.Config{Cluster: c, Seed: o.Seed, Check: o.Check}
 	if o.Configure != nil {
 		o.Configure(&cfg)
@@ -55,7 +56,7 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	if o.Progress != nil {
 		hops, err := PredictHops(c)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		cfg.Progress = func(p sim.Progress) {
 			o.Progress(Progress{p, min(1, float64(p.PacketHops)/max(1, hops))})
@@ -67,31 +68,24 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	}
 	s, err := sim.New(cfg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.sim = s
 	if err := r.add(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.Prepare != nil {
 		if err := o.Prepare(s); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	var begin time.Time
-	if o.Now != nil {
-		begin = o.Now()
-	}
-	err = r.simulate(ctx, &o)
+	err = r.simulate(ctx, o)
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
-		return nil, err
+		return nil, nil, err
 	}
 	result := r.result()
 	result.Interrupted = err != nil
-	if o.Now != nil {
-		result.Engine.Wall = o.Now().Sub(begin).Seconds()
-	}
-	return result, nil
+	return result, s.Latency(), nil
 }
 
 // run is a simulation with the numbers of its jobs there.
@@ -237,7 +231,6 @@ func (r *run) result() *Result {
 	if r.allFlows != nil {
 		out.Network.BusiestEgress = *r.allFlows
 	}
-	latency := s.Latency()
-	out.Messages = Latency{P50: latency.Quantile(0.5), P99: latency.Quantile(0.99), Count: latency.Count}
+	out.Messages = latencyOf(s.Latency())
 	return out
 }

@@ -22,6 +22,14 @@ type Recorder struct {
 	ports   []port
 	last    units.Time
 	err     error // of registering
+
+	// A run may have several simulators, one after the other, whose counters
+	// and clocks start at zero: the record goes on where the last one ended.
+	sim     *sim.Sim
+	begun   units.Time // recorded time at the start of sim
+	base    []uint64   // values at the start of sim, by series; gauges stay 0
+	latest  []uint64
+	counter []bool // by series
 }
 
 // A card is one NIC of a host.
@@ -71,8 +79,10 @@ func New(root *os.Root, c *cluster.Cluster, h telemetry.Header, opt telemetry.Wr
 	if r.out, err = telemetry.Create(root, h, reg, opt); err != nil {
 		return nil, err
 	}
+	r.base, r.latest, r.counter = make([]uint64, reg.Len()), make([]uint64, reg.Len()), make([]bool, reg.Len())
 	r.out.Begin(0)
 	for n := range reg.Len() {
+		r.counter[n] = reg.Metric(uint32(n)).Kind == telemetry.Counter
 		r.out.Set(uint32(n), 0)
 	}
 	return r, r.out.End()
@@ -223,7 +233,11 @@ func switchValues(c *sim.PriorityCounters, queue units.Bytes) (v [maxPerPriority
 // Sample takes one instant. It fits twin.Options.Sample. A second sample at
 // the same time is ignored.
 func (r *Recorder) Sample(s *sim.Sim) error {
-	now := s.Now()
+	if s != r.sim {
+		r.sim, r.begun = s, r.last
+		copy(r.base, r.latest)
+	}
+	now := r.begun + s.Now()
 	if now <= r.last {
 		return nil
 	}
@@ -232,7 +246,7 @@ func (r *Recorder) Sample(s *sim.Sim) error {
 	for i := range r.cards {
 		c := s.NIC(r.cards[i].ref)
 		for j, v := range cardValues(&c) {
-			r.out.Set(r.cards[i].series[j], v)
+			r.set(r.cards[i].series[j], v)
 		}
 	}
 	for i := range r.ports {
@@ -261,18 +275,27 @@ func (r *Recorder) port(s *sim.Sim, p *port) {
 			values, n = switchValues(&c, s.QueueBytes(p.id, prio))
 		}
 		for j, v := range values[:n] {
-			r.out.Set(p.priority[k].series[j], v)
+			r.set(p.priority[k].series[j], v)
 		}
 		k++
 	}
 	if p.host {
 		sum[0], sum[1] = sum[0]/4, sum[1]/4 // words of 4 bytes
 	} else {
-		r.out.Set(p.lost, s.Lost(p.id))
+		r.set(p.lost, s.Lost(p.id))
 	}
 	for j, v := range sum {
-		r.out.Set(p.sum[j], v)
+		r.set(p.sum[j], v)
 	}
+}
+
+// set records a value of the current simulator.
+func (r *Recorder) set(series uint32, value uint64) {
+	if r.counter[series] {
+		value += r.base[series]
+		r.latest[series] = value
+	}
+	r.out.Set(series, value)
 }
 
 // Close finishes the record.

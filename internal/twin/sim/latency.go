@@ -20,6 +20,14 @@ func (h *Histogram) add(t units.Time) {
 	h.buckets[bucketOf(t)]++
 }
 
+// Add counts what other has counted.
+func (h *Histogram) Add(other *Histogram) {
+	h.Count += other.Count
+	for i, n := range other.buckets {
+		h.buckets[i] += n
+	}
+}
+
 // bucketOf: times below 32 ns have a bucket for each ns, every doubling above
 // has 32.
 func bucketOf(t units.Time) int {
