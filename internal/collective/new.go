@@ -242,6 +242,7 @@ func algorithms(op Op) string {
 
 // share is the part of the data that one channel works on.
 type share struct {
+	entry      int // local rank at which the channel enters a node
 	off, len   int64
 	full       int64 // loops with whole chunks
 	last       int64 // chunk of the loop after them; 0: none
@@ -271,6 +272,7 @@ func (s *Schedule) divide(total int64) {
 		}
 		n = max(min(n, total-off), 0)
 		sh := &s.shares[c]
+		sh.entry = c % s.comm.NICs * s.g / s.comm.NICs % s.g
 		sh.off, sh.len = off, n
 		off += n
 		sh.full = n / (chunks * s.chunk)
@@ -306,8 +308,11 @@ type place struct {
 // of which chunksPerLoop make up a loop.
 func (s *Schedule) locate(sh *share, i int64, ops, chunksPerLoop int64) (place, bool) {
 	perLoop := ops * sh.slices
-	loop := i / perLoop
-	if loop < sh.full {
+	if i < sh.full*perLoop {
+		loop := int64(0)
+		if i >= perLoop {
+			loop = i / perLoop
+		}
 		i -= loop * perLoop
 		op := i
 		var second int64

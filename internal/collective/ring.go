@@ -2,29 +2,28 @@ package collective
 
 import "weir/units"
 
-// entry returns the local rank at which channel c enters a node: the GPU next
-// to NIC c mod NICs. The ring goes on through the node in ascending order and
-// leaves it at the GPU before the entry.
-func (s *Schedule) entry(c int) int { return c % s.comm.NICs * s.g / s.comm.NICs % s.g }
+// Channel c enters a node at the GPU next to NIC c mod NICs (share.entry). Its
+// ring goes on through the node in ascending order and leaves it at the GPU
+// before the entry.
 
 // position returns where rank stands in the ring of channel c.
 func (s *Schedule) position(rank, c int) int {
-	node, local := rank/s.g, rank%s.g
-	i := local - s.entry(c)
+	local := int(uint32(rank) % uint32(s.g))
+	i := local - s.shares[c].entry
 	if i < 0 {
 		i += s.g
 	}
-	return node*s.g + i
+	return rank - local + i
 }
 
 // at is the inverse of position.
 func (s *Schedule) at(pos, c int) int {
-	node, i := pos/s.g, pos%s.g
-	local := i + s.entry(c)
+	i := int(uint32(pos) % uint32(s.g))
+	local := i + s.shares[c].entry
 	if local >= s.g {
 		local -= s.g
 	}
-	return node*s.g + local
+	return pos - i + local
 }
 
 // wrap brings i, from -n to 2n-1, into 0 to n-1.

@@ -198,7 +198,10 @@ func (s *Schedule) Bytes() units.Bytes {
 // Step returns step i (from 0) of a lane of a rank, and false past the last
 // one. It does not allocate.
 func (s *Schedule) Step(rank, lane, i int) (Step, bool) {
-	c := lane / s.perLane
+	c := lane
+	if s.perLane == 2 {
+		c = lane >> 1
+	}
 	switch s.form {
 	case ringReduce:
 		return s.ringReduceStep(rank, c, i)

@@ -122,7 +122,7 @@ func TestResults(t *testing.T) {
 		nics := []int{1, 2, shape[1]}[random.IntN(3)]
 		c := Communicator{Ranks: shape[0], RanksPerNode: shape[1], Channels: 1 + random.IntN(5), NICs: nics}
 		for _, set := range variants(c) {
-			set.Bytes = units.Bytes(random.IntN(1000 * c.Channels))
+			set.Bytes = units.Bytes(random.IntN(600 * c.Channels))
 			for _, bounded := range []bool{false, true} {
 				if err := runAndCheck(c, set, bounded); err != nil {
 					t.Fatalf("%+v %s %s %d bytes bounded %v: %v", c, set.Op, set.Algorithm, set.Bytes, bounded, err)
@@ -441,7 +441,7 @@ func TestDoubleTree(t *testing.T) {
 				test.which, test.n, test.r, b.up, b.down0, b.down1, test.up, test.down0, test.down1)
 		}
 	}
-	// A leaf of one tree is an inner node of the other.
+	// No node is a leaf of both trees: what it does not pass on in one, it does in the other.
 	for n := 2; n < 300; n++ {
 		for r := range n {
 			a, b := doubleTree(n, r, 0), doubleTree(n, r, 1)

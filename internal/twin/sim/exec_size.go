@@ -178,10 +178,29 @@ func (s *Sim) laneEnds(id uint32) {
 		return
 	}
 	j.run.End = s.now
+	if s.cfg.Check {
+		s.checkPipes(j)
+	}
 	j.runs = append(j.runs, j.run)
 	if j.current++; j.current < len(j.sizes) {
 		s.queue.push(s.now, makeKey(x.ranks[j.firstRank].node, kindExec, execIndex(execJobStart, k.job)))
 		return
 	}
 	s.open--
+}
+
+// checkPipes proves, when a size has ended, that every slice has passed its
+// pipe exactly once (Config.Check). Acknowledgements may still be under way.
+func (s *Sim) checkPipes(j *execJob) {
+	for id := j.firstPipe; id < j.firstPipe+j.capPipes; id++ {
+		out, in := &s.exec.outs[id], &s.exec.ins[id]
+		if out.gen != j.gen {
+			continue // room of a larger size before
+		}
+		if out.remote && out.posted != out.sent || in.delivered != out.sent || in.visible != out.sent || in.consumed != out.sent || in.ahead != 0 {
+			s.broken("job %s: between ranks %d and %d, %d slices sent, %d posted, %d delivered, %d visible, %d consumed",
+				j.plan.Job.Name, out.rank-j.firstRank, in.rank-j.firstRank, out.sent, out.posted, in.delivered, in.visible, in.consumed)
+			return
+		}
+	}
 }
