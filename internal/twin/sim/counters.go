@@ -104,7 +104,13 @@ func (s *Sim) XOFFThreshold(id cluster.NodeID) units.Bytes {
 
 // NIC returns what a NIC has counted.
 func (s *Sim) NIC(r cluster.NICRef) NICCounters {
-	return s.nicCounters[s.firstCard[r.Host]+uint32(r.NIC)]
+	c := s.nicCounters[s.firstCard[r.Host]+uint32(r.NIC)]
+	for _, p := range s.cluster.Hosts[r.Host].NICs[r.NIC].Ports {
+		n := &s.nics[s.rx[s.simPort(p)].unit]
+		c.DataSent += n.dataSent
+		c.DataReceived += n.dataReceived
+	}
+	return c
 }
 
 // Totals returns sums over the fabric.
@@ -112,11 +118,13 @@ func (s *Sim) Totals() Totals {
 	t := Totals{Unroutable: s.unroutable}
 	for i := range s.nicCounters {
 		c := &s.nicCounters[i]
-		t.DataPackets += c.DataSent
 		t.Retransmitted += c.Retransmitted
 		t.CNPs += c.CNPSent
 		t.Drops += c.Discards
 		t.LosslessDrops += c.Discards
+	}
+	for i := range s.nics {
+		t.DataPackets += s.nics[i].dataSent
 	}
 	for p := range s.tx {
 		id := s.rare[p].id

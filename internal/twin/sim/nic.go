@@ -20,6 +20,8 @@ type nicPort struct {
 	pausing uint8 // priorities that this port has stopped the network for
 	card    uint32
 
+	dataSent, dataReceived uint64 // packets
+
 	// Queue pairs that may send now, as one ring for each priority, and those
 	// that wait for a time. A queue pair that has nothing to send is in
 	// neither. So a port never searches its queue pairs.
@@ -167,16 +169,15 @@ func (s *Sim) sendData(p uint32, n *nicPort, prio uint8) bool {
 	}
 	pk.qp, pk.hop, pk.out = qp, 0, s.routes[2*qp].out
 	pk.kind, pk.prio, pk.flags = dataPacket, prio, 0
-	pk.attempt = q.attempt
+	pk.paths, pk.attempt = 1, q.attempt
 	pk.bytes = pk.Bytes + s.wire.Header
 	if pk.Op == roce.RCWriteFirst || pk.Op == roce.RCWriteOnly {
 		pk.bytes += s.wire.First
 		s.begun(q, pk.Index)
 	}
-	c := &s.nicCounters[n.card]
-	c.DataSent++
+	n.dataSent++
 	if pk.Flags&rc.Again != 0 {
-		c.Retransmitted++
+		s.nicCounters[n.card].Retransmitted++
 	}
 	if d := &s.cards[n.card]; d.pace != 0 {
 		d.fetched = max(d.fetched, s.now) + d.pace.Time(pk.Bytes)

@@ -31,7 +31,7 @@ func (s *Sim) receiveData(p uint32, n *nicPort, i uint32) {
 	qp := pk.qp
 	r := &s.receivers[qp]
 	count := &s.nicCounters[n.card]
-	count.DataReceived++
+	n.dataReceived++
 	if d := &s.cards[n.card]; d.pace != 0 && !s.accept(p, n, d, pk) {
 		count.Discards++
 		s.pool.put(i)

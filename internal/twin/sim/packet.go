@@ -18,6 +18,7 @@ type packet struct {
 	next    uint32          // in the list that it is in, if any: see fifo
 	bytes   uint32          // of the frame, with FCS; of a pause, its quanta
 	out     [maxHops]uint16 // as in its route
+	paths   uint32          // among how many the switches passed have chosen, when sprayed
 	attempt uint16          // rounds of retransmission of the queue pair before it
 	hop     uint8           // switches passed
 	kind    packetKind

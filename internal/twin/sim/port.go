@@ -50,6 +50,8 @@ type rxPort struct {
 type rarePort struct {
 	entity uint64 // hash of the port's name, which random draws at this port depend on
 	loss   uint32 // chance that a frame sent here is lost, of 2^32
+	every  uint32 // each of so many frames sent here is lost; 0: by chance
+	passed uint32
 	lost   uint64 // frames lost on the link behind this port
 	// ctlDelay is from the end of a pause frame here to its effect: cable, and
 	// reaction time.
@@ -87,8 +89,12 @@ func (s *Sim) inspect(p, i uint32) bool {
 		s.show(p, i)
 	}
 	lost := t.flags&isDown != 0
-	if t.flags&isLossy != 0 && !lost {
-		lost = uint32(s.draw(s.rare[p].entity, &s.pool.all[i])>>32) < s.rare[p].loss
+	if r := &s.rare[p]; t.flags&isLossy != 0 && !lost {
+		if r.passed++; r.every != 0 {
+			lost = r.passed%r.every == 0
+		} else {
+			lost = uint32(s.draw(r.entity, &s.pool.all[i])>>32) < r.loss
+		}
 	}
 	if lost {
 		s.rare[p].lost++

@@ -57,8 +57,7 @@ func (s *Sim) decide(u *switchUnit, pk *packet) (uint16, bool) {
 		}
 	case cluster.Spray:
 		if pk.kind == dataPacket {
-			u.turn++
-			return hops[u.turn%uint32(len(hops))], true
+			return hops[spray(r.flow, pk, uint32(len(hops)))], true
 		}
 	case cluster.Flowlet:
 		if h := pk.hop; h < maxHops {
@@ -73,20 +72,34 @@ func (s *Sim) decide(u *switchUnit, pk *packet) (uint16, bool) {
 	return hops[r.hash.Hash(s.cluster.Routing.HashFields, s.fabric.Seed(u.node))%uint32(len(hops))], true
 }
 
-// leastLoaded returns the port with the fewest bytes waiting; among equals, one
-// by a hash of the packet, so that the choice does not favour low numbers.
+// spray returns which of n next hops a packet takes. Over all choices on its
+// way, the packets of a queue pair take every path once before they take one
+// again, in an order that is drawn anew for every round: queue pairs in step
+// with each other do not stay on the same paths.
+func spray(flow uint64, pk *packet, n uint32) uint32 {
+	turn := (uint32(pk.PSN) + uint32(pk.attempt)) / pk.paths
+	round := turn / n
+	shift := scramble(flow ^ uint64(round)<<8 ^ uint64(pk.hop))
+	pk.paths *= n
+	return (turn + uint32(shift>>32)%n) % n
+}
+
+// loadGrain is the step in which adaptive routing compares queues, as switch
+// chips do by grading ports: about a large frame.
+const loadGrain = 4096
+
+// leastLoaded returns the port with the shortest queue; among equals, one by a
+// hash of the packet, so that neither low numbers nor the moment are favoured.
 func (s *Sim) leastLoaded(u *switchUnit, hops []uint16, pk *packet) uint16 {
-	start := int(uint32(s.draw(uint64(u.node), pk)) % uint32(len(hops)))
-	best, least := noPort, units.Never
-	for k := range hops {
-		k += start
-		if k >= len(hops) {
-			k -= len(hops)
-		}
-		p := u.firstPort + uint32(hops[k])
-		load := s.tx[p].pace.Time(u.core.PortBytes(hops[k])) + max(0, s.tx[p].busyUntil-s.now)
-		if load < least {
+	n := uint32(len(hops))
+	k := uint32(s.draw(uint64(u.node), pk)>>32) % n
+	best, least := noPort, ^uint32(0)
+	for range n {
+		if load := (u.core.PortBytes(hops[k]) + loadGrain - 1) / loadGrain; load < least {
 			best, least = hops[k], load
+		}
+		if k++; k == n {
+			k = 0
 		}
 	}
 	return best

@@ -35,6 +35,7 @@ type Sim struct {
 	model    Model
 	seed     uint64
 	cnpOnAck bool
+	roce     uint8 // priority of the RoCE class
 	obeys    uint8 // priorities that NICs obey pause for
 
 	watchdog, watchdogDrops bool
@@ -107,6 +108,7 @@ func New(cfg Config) (*Sim, error) {
 	if s.model == (Model{}) {
 		s.model = DefaultModel(c)
 	}
+	s.roce = c.QoS.RoCE().Priority
 	if c.QoS.PFC {
 		s.obeys = c.QoS.LosslessMask()
 	}

@@ -15,7 +15,6 @@ type switchUnit struct {
 	core      *switchcore.Switch
 	firstPort uint32
 	node      cluster.NodeID
-	turn      uint32 // of spraying
 }
 
 // arriveSwitch takes a frame that has passed the pipeline of a switch.
