@@ -7,16 +7,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/internal/answer/diagnosis"
 	"weir/internal/cause"
 )
 
 func newExplain(s *Streams) *cobra.Command {
 	var lang string
 	cmd := &cobra.Command{
-		Use:   "explain [CAUSE]",
-		Short: "Explain a cause: what it looks like, what refutes it, what decides, how to repair it",
+		Use:   "explain [CAUSE|COUNTER|VARIABLE]",
+		Short: "Explain a cause, a counter or a setting of NCCL",
+		Long: `Explain tells of a cause what it looks like, what refutes it, which test decides
+and how to repair it; of a counter, under the name of a vendor or of the metric
+table, what it counts and what a rise speaks for; of an environment variable of
+NCCL what it does and what goes wrong with it.`,
 		Example: `  weir explain ecn-threshold-too-low
   weir explain pfc-storm --lang zh
+  weir explain rx_prio3_pause
+  weir explain NCCL_IB_TC
   weir explain                          # lists all causes`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -34,11 +41,17 @@ func newExplain(s *Streams) *cobra.Command {
 				listCauses(out, catalogue, language)
 				return nil
 			}
-			c, ok := catalogue.Find(args[0])
-			if !ok {
-				return refused(fmt.Errorf("%q is not a cause: weir explain lists them%s", args[0], nearest(catalogue, args[0])))
+			if c, ok := catalogue.Find(args[0]); ok {
+				explainCause(out, c, language)
+				return nil
 			}
-			explainCause(out, c, language)
+			done, err := explainName(out, args[0], language)
+			switch {
+			case err != nil:
+				return failed(err)
+			case !done:
+				return refused(fmt.Errorf("%q is no cause, counter or setting that is known: weir explain lists the causes%s", args[0], nearest(catalogue, args[0])))
+			}
 			return nil
 		},
 	}
@@ -83,10 +96,14 @@ func explainCause(out *bufio.Writer, c *cause.Cause, l cause.Language) {
 	}
 }
 
-// nearest suggests an id that holds the word, or starts alike.
+// nearest suggests a variable that the word is a slip of, or an id that holds
+// the word or starts alike.
 func nearest(catalogue *cause.Catalogue, word string) string {
 	if word == "" {
 		return ""
+	}
+	if meant, ok := diagnosis.Misspelled(word); ok {
+		return fmt.Sprintf(" (is it %s?)", meant)
 	}
 	for _, c := range catalogue.All() {
 		if strings.Contains(c.ID, word) || strings.HasPrefix(c.ID, word[:min(len(word), 5)]) {

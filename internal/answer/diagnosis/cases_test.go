@@ -62,7 +62,7 @@ func fixtures(t *testing.T) []fixture {
 
 func diagnose(t *testing.T, files []txtar.File) *Result {
 	t.Helper()
-	catalogue, err := cause.Load()
+	catalogue, err := loadOnce()
 	if err != nil {
 		t.Fatal(err)
 	}

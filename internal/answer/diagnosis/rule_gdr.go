@@ -145,7 +145,6 @@ func gdrModule(x *index, v *verdict) {
 		c.cause, c.confidence = "gdr-inactive-old-nccl", 0.92
 		c.evidence = append(c.evidence, quotes(newName[0], old)...)
 		c.summary = sayf("GPUDirect RDMA is off although nvidia_peermem is loaded: NCCL up to 2.22.3 (here %s) looks only for the older module name nv_peer_mem.", "已加载 nvidia_peermem，但 GPUDirect RDMA 仍未启用：NCCL 2.22.3 及更早版本（此处 %s）只查找旧模块名 nv_peer_mem。", old.Value)
-		c.fix = append(c.fix, repair("", "Update NCCL to 2.23.4 or later, or use DMA-BUF.", "升级 NCCL 到 2.23.4 或更高版本，或使用 DMA-BUF。"))
 	case len(loaded) > 0 && !x.has("nccl.version"):
 		c.cause, c.confidence = "gdr-inactive-old-nccl", 0.6
 		c.evidence = append(c.evidence, quote(loaded[0]))

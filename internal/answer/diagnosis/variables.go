@@ -42,6 +42,13 @@ func familyOf(name string) string {
 // to programs around the library.
 var openFamilies = []string{"NCCL_TESTS_", "NCCL_TEST_", "RCCL_TESTS_", "NCCL_PROFILER_", "NCCL_INSPECTOR_", "UCX_TLS", "UCX_CONFIG", "NCCL_GIN_", "NCCL_RMA_", "NCCL_DEBUG", "NCCL_MPI"}
 
+// Misspelled returns the known variable that an unknown name was probably
+// meant to be.
+func Misspelled(name string) (meant string, ok bool) { return misspelled(name) }
+
+// KnownVariable reports whether a library of this field reads the variable.
+func KnownVariable(name string) bool { return knownVariable(name) }
+
 // misspelled returns the known variable that a name was probably meant to be:
 // one edit away, or two in a long name.
 func misspelled(name string) (meant string, ok bool) {
