@@ -96,7 +96,7 @@ func perftests() []row {
 			var r *perf.Result
 			var err error
 			m.host.Do(func() { r, err = (&perf.Client{Host: vmIP4, Spec: spec}).RunPerftest(ctx) })
-			log := m.log(x.tool)
+			log := m.log()
 			if err != nil {
 				return fmt.Errorf("%w; server: %s", err, tail(log))
 			}

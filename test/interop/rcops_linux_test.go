@@ -25,16 +25,15 @@ const recvBytes = 1 << 16
 
 // link is our queue pair, connected to one of rcops.
 type link struct {
-	dev    *rnic.Device
-	qp     *rnic.QP
-	cq     *rnic.CQ
-	mr     *rnic.MR
-	buf    []byte
-	recvs  [][]byte
-	conn   net.Conn
-	r      *bufio.Reader
-	him    roceEnd
-	remote []byte // model of the memory over there
+	dev   *rnic.Device
+	qp    *rnic.QP
+	cq    *rnic.CQ
+	mr    *rnic.MR
+	buf   []byte
+	recvs [][]byte
+	conn  net.Conn
+	r     *bufio.Reader
+	him   roceEnd
 }
 
 // roceEnd is what rcops tells of itself.
@@ -203,13 +202,14 @@ func (m *machine) client(s setting, options string, f func(l *link) error, check
 	}
 	defer conn.Close()
 	if err := m.join(l, s, conn); err != nil {
-		return fmt.Errorf("%w; %s", err, m.log("rcops"))
+		return fmt.Errorf("%w; %s", err, m.log())
 	}
 	if err := f(l); err != nil {
-		return fmt.Errorf("%w; server: %s", err, tail(m.log("rcops")))
+		conn.Close()
+		return fmt.Errorf("%w; server: %s", err, tail(m.log()))
 	}
 	l.close()
-	log := m.log("rcops")
+	log := m.log()
 	if check != nil {
 		if err := check(log); err != nil {
 			return fmt.Errorf("%w; server: %s", err, tail(log))
