@@ -144,7 +144,7 @@ func (m *machine) sh(script string) string {
 // start runs a server in the background, its output in /tmp/log, and waits until
 // it listens on a TCP port.
 func (m *machine) start(command string, port int) {
-	m.sh(fmt.Sprintf(`exec 9<> <(:)
+	m.sh(fmt.Sprintf(`[ -p /tmp/tick ] || mkfifo /tmp/tick; exec 9<>/tmp/tick
 		[ -e /tmp/pid ] && kill -9 $(</tmp/pid) 2>/dev/null
 		%s > /tmp/log 2>&1 &
 		echo $! > /tmp/pid
@@ -157,7 +157,7 @@ func (m *machine) start(command string, port int) {
 
 // log returns what the server has printed, after giving it time to end.
 func (m *machine) log() string {
-	return m.sh(`exec 9<> <(:)
+	return m.sh(`[ -p /tmp/tick ] || mkfifo /tmp/tick; exec 9<>/tmp/tick
 		pid=$(</tmp/pid)
 		for i in {1..50}; do [ -d /proc/$pid ] || break; read -t 0.1 -u 9; done
 		kill -9 $pid 2>/dev/null
