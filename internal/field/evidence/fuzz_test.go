@@ -17,6 +17,9 @@ func allCases() []toolCase {
 // checkReport checks what holds for every report, whatever was read.
 func checkReport(t *testing.T, r *Report, lines int) {
 	t.Helper()
+	for _, d := range r.Defects {
+		t.Fatalf("the parser of %s failed at line %d: %s", d.Tool, d.Line, d.Text)
+	}
 	keys := map[string][]string{}
 	for _, p := range Parsers() {
 		keys[p.Tool] = append(keys[p.Tool], p.Keys...)

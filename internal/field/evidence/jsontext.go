@@ -143,5 +143,6 @@ func (s *stream) readJSON(doc *tool.Node, first *tool.Line) {
 		return
 	}
 	s.r.sawTool(best.Tool)
+	defer s.survive(best, first.N)
 	best.ParseJSON(doc, s.ctx, tool.NewOut(s.r, best.Tool, s.ctx.Source))
 }

@@ -21,6 +21,7 @@ type Report struct {
 	NotUnderstood []fact.NotUnderstood
 	Sources       []Source
 	Refused       []Refusal
+	Defects       []Defect
 
 	mark struct{ facts, not int } // where the present source starts
 	lost struct{ facts, not int } // beyond its bounds
@@ -33,6 +34,14 @@ type Source struct {
 	Lines         int
 	Facts         int
 	NotUnderstood int // lines; the report keeps the first thousand of a source
+}
+
+// A Defect is a failure of a parser, which lost the rest of an output.
+type Defect struct {
+	Tool   string
+	Source string
+	Line   int
+	Text   string
 }
 
 // A Refusal tells why a source was not read.

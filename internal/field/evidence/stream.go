@@ -1,9 +1,11 @@
 package evidence
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
+	"weir/internal/fact"
 	"weir/internal/field/evidence/tool"
 )
 
@@ -65,7 +67,7 @@ func (s *stream) push(l tool.Line) {
 	if len(s.pending) == 0 {
 		last := s.last()
 		s.current = l
-		if last != nil && last.Match(&s.current) >= tool.Sure {
+		if last != nil && last.Match(&s.current) >= tool.Own {
 			s.take(last, &s.current)
 			return
 		}
@@ -94,10 +96,16 @@ func (s *stream) finish() {
 }
 
 func (s *stream) endAll() {
-	for _, o := range s.open {
-		o.End(o.out)
-	}
+	open := s.open
 	s.open = nil
+	for _, o := range open {
+		s.finishSession(o)
+	}
+}
+
+func (s *stream) finishSession(o *session) {
+	defer s.survive(o.parser, s.current.N)
+	o.End(o.out)
 }
 
 // step gives the first pending line to whom it belongs.
@@ -122,7 +130,7 @@ func (s *stream) step() {
 			return
 		}
 	}
-	if short && score < tool.Sure && !decoration(l.Text) {
+	if short && score < tool.Own && !decoration(l.Text) {
 		owner, score = s.recognised(w, owner, score)
 	}
 	switch {
@@ -135,14 +143,20 @@ func (s *stream) step() {
 	}
 }
 
-// claim asks the open sessions for the line, the last one first. Only the last
-// one may claim by shape alone, and not after several lines that it did not know.
+// claim asks the open sessions for the line, the last one first. It may not
+// claim by shape alone after several lines that it did not know. An earlier one
+// must be sure, and where the last one claims the line the line must be its own.
 func (s *stream) claim(l *tool.Line) (*session, tool.Score) {
 	var owner *session
 	best := tool.No
 	for i := len(s.open) - 1; i >= 0; i-- {
 		score := s.open[i].Match(l)
-		if score < tool.Likely && (i < len(s.open)-1 || s.idle > maxIdle) {
+		switch {
+		case i == len(s.open)-1:
+			if score < tool.Likely && s.idle > maxIdle {
+				continue
+			}
+		case score < tool.Sure, best >= tool.Likely && score < tool.Own:
 			continue
 		}
 		if score > best {
@@ -159,7 +173,7 @@ func (s *stream) recognised(w *tool.Window, owner *session, score tool.Score) (*
 	if s.unknown.hopeless(shape) {
 		return owner, score
 	}
-	p, ps := s.recognise(w, owner, score)
+	p, ps := s.recognise(w, owner, min(score, tool.Sure-1))
 	switch {
 	case p != nil:
 		return s.begin(p), ps
@@ -206,7 +220,7 @@ func (s *stream) begin(p *tool.Parser) *session {
 }
 
 func (s *stream) end(i int) {
-	s.open[i].End(s.open[i].out)
+	s.finishSession(s.open[i])
 	s.open = append(s.open[:i], s.open[i+1:]...)
 }
 
@@ -220,7 +234,20 @@ func (s *stream) take(o *session, l *tool.Line) {
 		}
 	}
 	s.idle = 0
+	defer s.survive(o.parser, l.N)
 	o.Take(l, o.out)
+}
+
+// survive keeps a defect of a parser from taking the process down: input must
+// never do that. The defect is told in the report, and tests fail on it.
+func (s *stream) survive(p *tool.Parser, line int) {
+	if defect := recover(); defect != nil {
+		s.r.report.Defects = append(s.r.report.Defects, Defect{p.Tool, s.ctx.Source, line, fmt.Sprint(defect)})
+		s.r.NotUnderstood(fact.NotUnderstood{
+			Origin: fact.Origin{Source: s.ctx.Source, Line: line, Tool: p.Tool},
+			Text:   fmt.Sprintf("the parser of %s has a defect here: %v", p.Tool, defect),
+		})
+	}
 }
 
 // startCommand starts a new context. A command line that ends in a backslash

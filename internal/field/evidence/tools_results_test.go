@@ -62,7 +62,7 @@ func ncclTestsTools() []toolCase {
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
         1024            32     float    none      -1    50.00    0.02    0.01    N/A    49.00    0.02    0.01    N/A
-        4096           128     float              -1    60.00    0.07    0.04    N/A      N/A     N/A     N/A    N/A
+        4096           128     float    none      -1    60.00    0.07    0.04    N/A      N/A     N/A     N/A    N/A
 # Out of bounds values : 0 OK
 # Avg bus bandwidth    : 0.025
 `, []string{"nccl-tests nccl_tests.gpus_per_thread=8", "nccl-tests nccl_tests.iterations=100", "nccl-tests nccl_tests.ranks=2", "nccl-tests nccl_tests.nodes=2", "nccl-tests nccl_tests.rank_host.1=node-004",

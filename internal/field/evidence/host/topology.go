@@ -284,7 +284,7 @@ func (r *rocmRun) Match(l *tool.Line) tool.Score {
 	case rocmTitle.MatchString(l.Text), rocmNuma.MatchString(t):
 		return tool.Sure
 	case r.table != "" && (rocmRow.MatchString(t) || len(topoColumns(strings.Fields(t))) > 0):
-		return tool.Sure
+		return tool.Own // nvidia-smi has heads of the same names
 	case strings.HasPrefix(t, "=") && (strings.Contains(t, "ROCm SMI") || strings.Contains(t, "Numa Nodes")):
 		return tool.Sure
 	}

@@ -89,7 +89,7 @@ type logRun struct {
 
 func (r *logRun) Match(l *tool.Line) tool.Score {
 	if isLog(l.Text) {
-		return tool.Sure
+		return tool.Own
 	}
 	return tool.No
 }

@@ -38,11 +38,15 @@ func (s *netqSession) Match(l *tool.Line) tool.Score {
 		return tool.Sure
 	case s.id != "" && wrapped.MatchString(text):
 		return tool.Sure
+	case netqID.MatchString(l.Text) && fits(l.Text[:min(len(l.Text), s.spans[3].lo)], s.spans[:3]):
+		return tool.Own // its last cell may be a line of netq check
 	case len(l.Text) > s.spans[len(s.spans)-1].lo/2 && fits(l.Text[:min(len(l.Text), s.spans[3].lo)], s.spans[:3]):
 		return tool.Sure
 	}
 	return tool.No
 }
+
+var netqID = regexp.MustCompile(`^\w+_\d+ `)
 
 var wrapped = regexp.MustCompile(`^(True|False)\b\s*(.*)$`)
 

@@ -142,7 +142,7 @@ func (s *nvueSession) row(l *tool.Line, text string) {
 	row := cells(text, s.spans)
 	if s.table != nil {
 		r := make(nvueRow, len(row))
-		for i, c := range row {
+		for i, c := range row[:min(len(row), len(s.titles))] { // none after "No Data"
 			r[s.titles[i]] = c
 		}
 		s.table(s.read, l.N, r)
@@ -154,7 +154,7 @@ func (s *nvueSession) row(l *tool.Line, text string) {
 	}
 	s.path = append(s.path, nvueLevel{indent, strings.Trim(row[0], "[]")})
 	value := ""
-	for i := 1; i < len(row) && value == ""; i++ {
+	for i := 1; i < min(len(row), len(s.titles)) && value == ""; i++ {
 		if s.titles[i] == "operational" || s.titles[i] == "applied" {
 			value = row[i]
 		}

@@ -127,7 +127,7 @@ func (s *sonicSession) Match(l *tool.Line) tool.Score {
 		return tool.No
 	}
 	row := cells(text, s.spans)
-	if _, ruler := ruled(text); ruler || row[0] == "" || s.isHeader(row) {
+	if _, ruler := ruled(text); ruler || row[0] == "" || len(row) > 1 && strings.Join(row[1:], "") == "" || s.isHeader(row) {
 		return tool.No
 	}
 	return tool.Sure

@@ -143,6 +143,8 @@ func (r *ncclRun) Match(l *tool.Line) tool.Score {
 				return tool.No // another run
 			}
 			return tool.Sure
+		case ntRank.MatchString(t) && r.rows > 0:
+			return tool.No // the head of another run
 		case ntRank.MatchString(t), ntAverage.MatchString(t), ntWrong.MatchString(t), ntHead.MatchString(t), ntStart.MatchString(t), ntOther.MatchString(t):
 			return tool.Sure
 		}
@@ -150,10 +152,16 @@ func (r *ncclRun) Match(l *tool.Line) tool.Score {
 	case ntFailure.MatchString(t):
 		return tool.Sure
 	}
-	if _, ok := ntRow(strings.Fields(t)); ok && !r.ended {
+	if rw, ok := ntRow(strings.Fields(t)); ok && !r.ended && r.follows(rw) {
 		return tool.Sure
 	}
 	return tool.No
+}
+
+// follows reports whether a row continues the table: sizes rise within a run,
+// and a run has one type and one reduction.
+func (r *ncclRun) follows(rw row) bool {
+	return r.rows == 0 || rw.size >= r.largest && rw.typ == r.typ && rw.op == r.op
 }
 
 func (r *ncclRun) Take(l *tool.Line, out *tool.Out) {

@@ -106,7 +106,7 @@ func (r *perfRun) Match(l *tool.Line) tool.Score {
 			return tool.No
 		}
 		return tool.Sure
-	case r.rows == 0 && strings.HasPrefix(t, " ") && perfSetting.MatchString(t):
+	case r.rows == 0 && strings.HasPrefix(t, " ") && !strings.HasPrefix(t, "  ") && perfSetting.MatchString(t):
 		return tool.Sure - 1
 	case perfFail.MatchString(t), perfWarn.MatchString(t):
 		return tool.Likely

@@ -3,13 +3,16 @@ package tool
 // A Score says how surely a line belongs to a tool's output.
 type Score uint8
 
-// The scores. Between them any value may be used; the highest wins, and an
-// open session wins against a new one of the same score.
+// The scores. Between them any value may be used; the highest wins. A session
+// that is sure of a line by what came before still loses it to a parser that
+// is sure of it as the first line of its tool; otherwise an open session wins
+// against a new one of the same score.
 const (
 	No     Score = 0
 	Weak   Score = 20 // has the shape, but so have lines of other tools ("name: 12")
 	Likely Score = 50 // rarely printed by anything else
-	Sure   Score = 80 // only this tool prints it: nobody else is asked
+	Sure   Score = 80 // only this tool prints it
+	Own    Score = 99 // the line names its tool wherever it stands: nobody else is asked
 )
 
 // A Parser reads the output of one tool. It is a row of a table: a value
@@ -50,8 +53,9 @@ type Session interface {
 	// Match says how surely the line continues this output, given what was
 	// taken so far. It changes nothing. It returns No for the line that
 	// starts another run. Blank lines are offered, too: a table that ends at
-	// one takes it with Weak. A Weak answer counts only while the session is
-	// the one that took the last lines.
+	// one takes it with Weak. An answer below Sure counts only while the
+	// session is the one that took the last line, and Weak only until a few
+	// lines followed that nobody knew.
 	Match(l *Line) Score
 	// Take reads a line, and puts facts into out. A line that matched but
 	// turns out not to be readable goes to out.NotUnderstood.
