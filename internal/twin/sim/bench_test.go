@@ -75,7 +75,7 @@ func BenchmarkFabric(b *testing.B) {
 		c := loadCluster(b, fmt.Sprintf(`
 name: fabric
 host: {count: %d, gpus: 0, nic: {count: 1, model: connectx-7, speed: 400Gbps}}
-fabric: {topology: leaf-spine, leaves: 128, spines: 32}
+fabric: {topology: leaf-spine, leaves: 128, spines: 32, uplink: {speed: 400Gbps, count: 1}}
 switch: {model: spectrum-4}
 job: {pattern: permutation, size: 1MB}
 `, hosts))

@@ -25,6 +25,7 @@
 // Run may be called again and again with rising times; between calls, Counters,
 // NIC, Totals, QueueBytes, Latency and Engine tell what was counted, and Tap
 // shows the frames that a port sends. Config.Progress is called from inside.
+// SetLoss, SetDropEvery, SetDown and SetRate change a link for faults.
 //
 // # Engine
 //
@@ -37,7 +38,8 @@
 // A NIC keeps the queue pairs that may send in rings and the paced ones in a
 // heap, and never searches. Retransmission timers are one event a queue pair,
 // which looks again instead of being moved. Random draws are hashes of what
-// they are about (draw).
+// they are about (draw). In large fabrics the memory that a bucket of events
+// needs is read together before they are taken (warm).
 //
 // State belongs to a switch, to a NIC's port or to a host, and no event
 // without delay goes from one to another, but for chains of flows (AddChain)
