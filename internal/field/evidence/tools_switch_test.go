@@ -277,6 +277,66 @@ FGE1/0/9                         Auto       Enabled   0,3-4       3     1       
                                                                   4     5          6          7          8
 FGE1/0/10                        Disabled   Disabled              3     0          0          0          0
 `,
+	"h3c older": `Interface                        AdminMode  OperMode  Dot1pList   Prio  Recv       Send
+XGE1/0/1                         Enabled    Enabled   3           3     11         12
+`,
+	"huawei buffer": `Xon:        PFC backpressure stop threshold
+Xoff:       PFC backpressure threshold
+Hdrm:       Headroom buffer threshold
+Guaranteed: PFC guaranteed buffer threshold
+B:bytes     K:kilobytes   D:dynamic alpha
+------------------------------------------------------------------------------------
+Interface      Queue    Guaranteed     Xon-Lowest  Xon-Offset       Xoff        Hdrm
+------------------------------------------------------------------------------------
+100GE1/0/9         4       3200(B)        1280(B)        6(K)       7(D)       80(K)
+------------------------------------------------------------------------------------
+`,
+	"junos queue": `admin@qfx> show interfaces queue et-0/0/7
+Physical interface: et-0/0/7, up, Physical link is Up
+  Interface index: 1019, SNMP ifIndex: 518
+Queue: 4, Forwarding classes: NO-LOSS
+  Queued:
+    Packets              :           999999                     0 pps
+  Transmitted:
+    Packets              :            12,345                     9 pps
+    Bytes                :            67890                     0 bps
+    Tail-dropped packets :                1                     0 pps
+    RED-dropped packets  :                2                     0 pps
+    ECN-CE packets       :              345                     0 pps
+    ECN-CE bytes         : Not Available
+`,
+	"nxos json": `{"TABLE_module": {"ROW_module": {"TABLE_pfc_interface": {"ROW_pfc_interface": [{"if_name_str": "Ethernet1/5", "admin": "Auto", "oper": "On (8)", "rx-stats": "11", "tx-stats": "12"}]}}}}
+`,
+	"eos status": `The hardware supports PFC on priorities 0 1 2 3 4 5 6 7
+PFC receive processing is enabled on priorities 0 1 2 3 4 5 6 7
+The PFC watchdog timeout is 0.2 second(s)
+The PFC watchdog recovery-time is 0.5 second(s) (auto)
+The PFC watchdog polling-interval is 0.1 second(s)
+The PFC watchdog action is drop
+Global PFC : Enabled
+E: PFC Enabled, D: PFC Disabled, A: PFC Active, W: PFC Watchdog Enabled
+Port              Status Priorities Action      Timeout  Recovery      Polling         Note
+Et1/1             E A W  3 4
+Et1/2             D
+`,
+	"minigraph": `<?xml version="1.0"?>
+<DeviceMiniGraph xmlns:i="http://www.w3.org/2001/XMLSchema-instance" xmlns="Example">
+  <PngDec>
+    <DeviceInterfaceLinks>
+      <DeviceLinkBase i:type="DeviceInterfaceLink">
+        <ElementType>DeviceInterfaceLink</ElementType>
+        <Bandwidth>400000</Bandwidth>
+        <EndDevice>leaf-3</EndDevice>
+        <EndPort>Ethernet8</EndPort>
+        <StartDevice>gpu17</StartDevice>
+        <StartPort>eth4</StartPort>
+      </DeviceLinkBase>
+    </DeviceInterfaceLinks>
+  </PngDec>
+  <Hostname>leaf-3</Hostname>
+  <HwSku>Force10-S6000</HwSku>
+</DeviceMiniGraph>
+`,
 	"h3c lldp": `Local Interface Chassis ID      Port ID                    System Name
 FGE1/0/9        0003-0f00-0001  FourHundredGigE1/0/2       spine9
 `,
@@ -352,7 +412,16 @@ func TestSwitchOutputs(t *testing.T) {
 		"eos json":      {"Ethernet2/3 watchdog.storms=4", "Ethernet2/3 watchdog.restores=3", "Ethernet2 link.neighbour=gpu2/eth0", "Ethernet2/3 pfc.tx_frames=9"},
 		"huawei": {"leaf-7/400GE2/0/11/3 pfc.rx_frames=10", "leaf-7/400GE2/0/11/3 pfc.tx_frame_rate=3", "leaf-7/400GE2/0/11/3 watchdog.storms=2", "leaf-7/400GE2/0/11/3 watchdog.restores=4", "leaf-7/400GE2/0/11/4 pfc.tx_frames=40", "leaf-7/400GE2/0/11/3 ecn.max=307200",
 			"leaf-7/400GE2/0/11/3 ecn.model=BBR", "leaf-7/400GE2/0/11 link.neighbour=spine-2/400GE1/0/1"},
-		"h3c":        {"H3C/FGE1/0/9 pfc.mode=auto", "H3C/FGE1/0/9 pfc.active=true", "H3C/FGE1/0/9 qos.pfc.enabled=0,3,4", "H3C/FGE1/0/9/3 pfc.tx_frames=2", "H3C/FGE1/0/9/4 pfc.rx_frame_rate=7", "H3C/FGE1/0/10 pfc.mode=off"},
+		"h3c":           {"H3C/FGE1/0/9 pfc.mode=auto", "H3C/FGE1/0/9 pfc.active=true", "H3C/FGE1/0/9 qos.pfc.enabled=0,3,4", "H3C/FGE1/0/9/3 pfc.tx_frames=2", "H3C/FGE1/0/9/4 pfc.rx_frame_rate=7", "H3C/FGE1/0/10 pfc.mode=off"},
+		"h3c older":     {"XGE1/0/1 qos.pfc.enabled=3", "XGE1/0/1/3 pfc.tx_frames=12"},
+		"huawei buffer": {"100GE1/0/9/4 pg.size=3200", "100GE1/0/9/4 pg.headroom=81920", "100GE1/0/9/4 pg.xon=1280"},
+		"junos queue": {"qfx/et-0/0/7/4 queue.packets=12345", "qfx/et-0/0/7/4 queue.bytes=67890", "qfx/et-0/0/7/4 queue.drop_packets=1",
+			"qfx/et-0/0/7/4 queue.wred_drop_packets=2", "qfx/et-0/0/7/4 queue.ecn_marked_packets=345", "qfx/et-0/0/7/4 queue.ecn_marked_bytes=-"},
+		"nxos json": {"Ethernet1/5 pfc.mode=auto", "Ethernet1/5 pfc.active=true", "Ethernet1/5 pfc.tx_frames=12"},
+		"eos status": {" watchdog.detect_time=200", " watchdog.restore_time=500", " watchdog.poll_interval=100", " watchdog.action=drop",
+			"Et1/1 qos.pfc.enabled=3,4", "Et1/1 watchdog.enabled=true", "Et1/2 pfc.mode=off"},
+		"minigraph": {"gpu17/eth4 link.neighbour=leaf-3/Ethernet8", "leaf-3/Ethernet8 link.neighbour=gpu17/eth4",
+			"leaf-3/Ethernet8 link.speed=400000000000", "leaf-3 switch.system=sonic", " switch.hwsku=Force10-S6000"},
 		"h3c lldp":   {"FGE1/0/9 link.neighbour=spine9/FourHundredGigE1/0/2"},
 		"junos":      {"qfx/et-0/0/9 link.state=down", "qfx/et-0/0/9 link.mtu=9216", "qfx/et-0/0/9 link.speed=400000000000", "qfx/et-0/0/9 pause.rx_frames=6", "qfx/et-0/0/9/4 pfc.rx_frames=8", "qfx/et-0/0/10/4 pfc.tx_frames=2"},
 		"junos lldp": {"et-0/0/9 link.neighbour=spine3/et-0/0/1"},

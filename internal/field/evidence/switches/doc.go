@@ -18,11 +18,11 @@ import (
 func Parsers() []tool.Parser {
 	return slices.Concat(
 		sonicTables(),
-		[]tool.Parser{sonicProfiles, sonicPolling, sonicCounters},
+		[]tool.Parser{sonicProfiles, sonicPolling, sonicCounters, minigraph},
 		[]tool.Parser{nvueTree, nvueJSON, netqFilters, netqReasons},
-		[]tool.Parser{nxosPFC, nxosQueuing, nxosWatchdog, nxosModule},
-		[]tool.Parser{eosPFC, eosPFCJSON, eosWatchdogJSON, eosECNJSON},
-		[]tool.Parser{onyxRoCE, huaweiPFC, huaweiAIECN, h3cPFC, junosPFC, openConfig, snmpPFC},
+		[]tool.Parser{nxosPFC, nxosPFCJSON, nxosQueuing, nxosWatchdog, nxosModule},
+		[]tool.Parser{eosPFC, eosPFCStatus, eosPFCJSON, eosWatchdogJSON, eosECNJSON},
+		[]tool.Parser{onyxRoCE, huaweiPFC, huaweiBuffer, huaweiAIECN, h3cPFC, junosPFC, openConfig, snmpPFC},
 		lldpParsers(),
 		configurations(),
 	)

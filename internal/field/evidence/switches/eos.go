@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"weir/internal/fact"
 	"weir/internal/field/evidence/tool"
 )
 
@@ -43,6 +44,69 @@ var (
 	eosPFCHead = regexp.MustCompile(`^Port\s+RxPfc\s+TxPfc\s*$`)
 	eosPFCRow  = regexp.MustCompile(`^(Et\S+|Po\S+)\s+([\d,]+|-|N/A)\s+([\d,]+|-|N/A)\s*$`)
 )
+
+// eosPFCStatus is "show priority-flow-control [status]": the watchdog's
+// settings, and a row a port with letters for its state.
+var eosPFCStatus = tool.Parser{
+	Tool: "eos show priority-flow-control", Versions: eosVersions, Programs: []string{"show priority-flow-control"},
+	Keys: []string{"watchdog.detect_time", "watchdog.restore_time", "watchdog.poll_interval", "watchdog.action", "pfc.mode", "pfc.active", "watchdog.enabled", "qos.pfc.enabled"},
+	Recognise: func(w *tool.Window) tool.Score {
+		if strings.HasPrefix(w.First(), "The hardware supports PFC on priorities") || strings.HasPrefix(w.First(), "The PFC watchdog ") || strings.HasPrefix(w.First(), "E: PFC Enabled, D: PFC Disabled") {
+			return tool.Sure
+		}
+		return tool.No
+	},
+	New: func(ctx *tool.Context) tool.Session {
+		return &tool.Each{
+			Belongs: func(l *tool.Line) tool.Score {
+				if eosStatusText.MatchString(l.Text) || eosStatusRow.MatchString(l.Text) {
+					return tool.Sure
+				}
+				return tool.No
+			},
+			Read: func(l *tool.Line, out *tool.Out) { eosStatus(ctx, l, out) },
+		}
+	},
+}
+
+var (
+	eosStatusText = regexp.MustCompile(`^(?:The hardware supports PFC|PFC receive processing|The PFC watchdog|Global PFC|E: PFC Enabled|Port\s+Status\s+Priorities|\s+\(sec\))`)
+	eosWatchdog   = regexp.MustCompile(`^The PFC watchdog (timeout|recovery-time|polling-interval|action) is ([\w.-]+)`)
+	eosStatusRow  = regexp.MustCompile(`^(Et\S+|Po\S+)\s+([ED](?: [AW-])*)(?:\s+([0-7](?: [0-7])*))?(?:\s|$)`)
+)
+
+func eosStatus(ctx *tool.Context, l *tool.Line, out *tool.Out) {
+	if m := eosWatchdog.FindStringSubmatch(l.Text); m != nil {
+		if m[1] == "action" {
+			out.Text(l.N, ctx.Switch(), "watchdog.action", m[2])
+			return
+		}
+		key := map[string]string{"timeout": "watchdog.detect_time", "recovery-time": "watchdog.restore_time", "polling-interval": "watchdog.poll_interval"}[m[1]]
+		v, ok := real(m[2])
+		if f, isNumber := v.Float(); ok && isNumber && f >= 0 && f < 1e6 { // seconds
+			ms := fact.OfFloat(f * 1000)
+			if key == "watchdog.poll_interval" {
+				ms = fact.OfUint(uint64(f*1000 + 0.5))
+			}
+			put(out, l.N, ctx.Switch(), key, ms)
+		}
+		return
+	}
+	m := eosStatusRow.FindStringSubmatch(l.Text)
+	if m == nil {
+		return
+	}
+	port := ctx.Port(m[1])
+	enabled := strings.HasPrefix(m[2], "E")
+	out.Text(l.N, port, "pfc.mode", map[bool]string{true: "on", false: "off"}[enabled])
+	out.Bool(l.N, port, "pfc.active", strings.Contains(m[2], "A"))
+	out.Bool(l.N, port, "watchdog.enabled", strings.Contains(m[2], "W"))
+	list := []string{}
+	if enabled {
+		list = priorityList(m[3])
+	}
+	out.List(l.N, port, "qos.pfc.enabled", list)
+}
 
 // eosPFCJSON is the same as JSON; the detailed form has counters a priority.
 var eosPFCJSON = tool.Parser{

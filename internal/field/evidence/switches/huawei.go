@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 
-	"weir/internal/fact"
 	"weir/internal/field/evidence/tool"
 )
 
@@ -76,6 +75,59 @@ func (s *huaweiPFCSession) put(l *tool.Line, out *tool.Out, values []string, key
 }
 
 func (s *huaweiPFCSession) End(*tool.Out) {}
+
+// huaweiBuffer is "display dcb pfc buffer": thresholds with their unit in
+// brackets, bytes (B), kilobytes (K) or an index of the dynamic factor (D).
+var huaweiBuffer = tool.Parser{
+	Tool: "huawei display dcb pfc buffer", Versions: vrpVersions, Programs: []string{"display dcb pfc buffer"}, Keys: []string{"pg.size", "pg.headroom", "pg.xoff", "pg.xon"},
+	Recognise: func(w *tool.Window) tool.Score {
+		if t := w.First(); strings.HasPrefix(t, "Interface") && strings.Contains(t, "Queue") && strings.Contains(t, "Xoff") || strings.HasPrefix(t, "Xon:        PFC") {
+			return tool.Sure
+		}
+		return tool.No
+	},
+	New: func(ctx *tool.Context) tool.Session { return &bufferSession{ctx: ctx} },
+}
+
+var (
+	bufferRow  = regexp.MustCompile(`^(\S+)\s+([0-7])((?:\s+\d+\([BKD]\)){2,5})\s*$`)
+	bufferCell = regexp.MustCompile(`(\d+)\(([BKD])\)`)
+	bufferText = regexp.MustCompile(`^(?:Xon|Xoff|Hdrm|Guaranteed|B|K):\s*|^The actual PFC|^xon-lowest|^Interface\s+Queue`)
+)
+
+type bufferSession struct {
+	ctx    *tool.Context
+	titles []string
+}
+
+func (s *bufferSession) Match(l *tool.Line) tool.Score {
+	if bufferRow.MatchString(l.Text) || bufferText.MatchString(l.Text) {
+		return tool.Sure
+	}
+	return tool.No
+}
+
+func (s *bufferSession) Take(l *tool.Line, out *tool.Out) {
+	if strings.HasPrefix(l.Text, "Interface") {
+		s.titles = strings.Fields(l.Text)[1:]
+		return
+	}
+	m := bufferRow.FindStringSubmatch(l.Text)
+	if m == nil {
+		return
+	}
+	for i, c := range bufferCell.FindAllStringSubmatch(m[3], -1) {
+		if i+1 >= len(s.titles) || c[2] == "D" {
+			continue
+		}
+		key := map[string]string{"Guaranteed": "pg.size", "Hdrm": "pg.headroom", "Xoff": "pg.xoff", "Xon": "pg.xon", "Xon-Lowest": "pg.xon"}[s.titles[i+1]]
+		if v, ok := size(c[1] + c[2]); ok && key != "" {
+			put(out, l.N, s.ctx.Queue(m[1], m[2]), key, v)
+		}
+	}
+}
+
+func (s *bufferSession) End(*tool.Out) {}
 
 // huaweiAIECN is "display ai-ecn calculated state": the thresholds that the
 // switch chose itself.
@@ -182,7 +234,11 @@ func (s *h3cSession) cells(text string) []string {
 
 func (s *h3cSession) Take(l *tool.Line, out *tool.Out) {
 	if s.spans == nil {
-		s.spans, _ = headed(l.Text, h3cTitles...)
+		titles := h3cTitles
+		if !strings.Contains(l.Text, "Inpps") { // older releases print no rates
+			titles = titles[:7]
+		}
+		s.spans, _ = headed(l.Text, titles...)
 		return
 	}
 	row := s.cells(l.Text)
@@ -200,11 +256,8 @@ func (s *h3cSession) Take(l *tool.Line, out *tool.Out) {
 		out.List(l.N, port, "qos.pfc.enabled", priorityList(row[3]))
 	}
 	queue := s.ctx.Queue(s.port, row[4])
-	for i, key := range []string{"pfc.rx_frames", "pfc.tx_frames", "pfc.rx_frame_rate", "pfc.tx_frame_rate"} {
+	for i, key := range []string{"pfc.rx_frames", "pfc.tx_frames", "pfc.rx_frame_rate", "pfc.tx_frame_rate"}[:len(row)-5] {
 		v, _ := number(row[5+i])
-		if f, ok := v.Float(); ok && i >= 2 {
-			v = fact.OfFloat(f)
-		}
 		put(out, l.N, queue, key, v)
 	}
 }

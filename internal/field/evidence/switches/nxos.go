@@ -76,6 +76,52 @@ func (s *nxosPFCSession) Take(l *tool.Line, out *tool.Out) {
 
 func (s *nxosPFCSession) End(*tool.Out) {}
 
+// nxosPFCJSON is the same as JSON (| json).
+var nxosPFCJSON = tool.Parser{
+	Tool: "nxos show interface priority-flow-control | json", Versions: nxosVersions, Keys: []string{"pfc.mode", "pfc.active", "pfc.rx_frames", "pfc.tx_frames"},
+	RecogniseJSON: func(doc *tool.Node, _ *tool.Context) tool.Score {
+		if doc.Get("TABLE_pfc_interface") != nil || doc.Get("TABLE_module", "ROW_module").First().Get("TABLE_pfc_interface") != nil {
+			return tool.Sure
+		}
+		return tool.No
+	},
+	ParseJSON: func(doc *tool.Node, ctx *tool.Context, out *tool.Out) {
+		modules := doc.Each()
+		if rows := doc.Get("TABLE_module", "ROW_module"); rows != nil {
+			modules = rows.Each()
+		}
+		for _, m := range modules {
+			for _, row := range m.Get("TABLE_pfc_interface", "ROW_pfc_interface").Each() {
+				nxosPFCRecord(ctx, out, row)
+			}
+		}
+	},
+}
+
+func nxosPFCRecord(ctx *tool.Context, out *tool.Out, row *tool.Node) {
+	name := row.Get("if_name_str").Str()
+	if name == "" {
+		return
+	}
+	port := ctx.Port(name)
+	if n := row.Get("admin"); n != nil {
+		out.Text(n.Line, port, "pfc.mode", strings.ToLower(n.Str()))
+	}
+	if n := row.Get("oper"); n != nil {
+		word, _, _ := strings.Cut(n.Str(), " ") // "On (8)"
+		if on, ok := truth(word); ok {
+			out.Bool(n.Line, port, "pfc.active", on)
+		}
+	}
+	for _, f := range [][2]string{{"rx-stats", "pfc.rx_frames"}, {"tx-stats", "pfc.tx_frames"}} {
+		if n := row.Get(f[0]); n != nil {
+			if v, ok := number(n.Str()); ok {
+				put(out, n.Line, port, f[1], v)
+			}
+		}
+	}
+}
+
 // maskList names the priorities of a mask.
 func maskList(mask uint8) []string {
 	out := []string{}
