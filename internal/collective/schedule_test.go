@@ -122,7 +122,7 @@ func TestResults(t *testing.T) {
 		nics := []int{1, 2, shape[1]}[random.IntN(3)]
 		c := Communicator{Ranks: shape[0], RanksPerNode: shape[1], Channels: 1 + random.IntN(5), NICs: nics}
 		for _, set := range variants(c) {
-			set.Bytes = units.Bytes(random.IntN(600 * c.Channels))
+			set.Bytes = units.Bytes(random.IntN(300 * c.Channels))
 			for _, bounded := range []bool{false, true} {
 				if err := runAndCheck(c, set, bounded); err != nil {
 					t.Fatalf("%+v %s %s %d bytes bounded %v: %v", c, set.Op, set.Algorithm, set.Bytes, bounded, err)
@@ -156,7 +156,7 @@ func TestResultsProperty(t *testing.T) {
 			NICs:         rapid.IntRange(1, 9).Draw(t, "NICs"),
 		}
 		set := rapid.SampledFrom(variants(c)).Draw(t, "variant")
-		set.Bytes = units.Bytes(rapid.IntRange(0, 12000).Draw(t, "bytes"))
+		set.Bytes = units.Bytes(rapid.IntRange(0, 6000).Draw(t, "bytes"))
 		set.BuffSize = units.Bytes(rapid.SampledFrom([]int{1024, 1100, 8192, 10000, 4 << 20}).Draw(t, "buffer"))
 		set.Root = rapid.IntRange(0, c.Ranks-1).Draw(t, "root")
 		if set.Algorithm < NVLS {
@@ -193,7 +193,7 @@ func sentBytes(t *testing.T, c Communicator, set Settings) (ranks, nodes []int64
 }
 
 // Identities of validation row V43 (nccl-tests, PERFORMANCE.md): bytes that
-// each rank sends, and that leave each node, for 480 KiB on 4 nodes of 4.
+// each rank sends, and that leave each node, for 120 KiB on 4 nodes of 4.
 func TestSentBytes(t *testing.T) {
 	c := Communicator{Ranks: 16, RanksPerNode: 4, Channels: 4, NICs: 4}
 	for _, test := range []struct {
@@ -202,15 +202,15 @@ func TestSentBytes(t *testing.T) {
 		rank int64 // 0: differs by rank
 		node int64
 	}{
-		{AllReduce, Ring, 921600, 921600},         // 2 x 15/16 x S, all of it over the node's boundary
-		{AllGather, Ring, 460800, 460800},         // 15/16 x S
-		{ReduceScatter, Ring, 460800, 460800},     // 15/16 x S
-		{AllToAll, Direct, 460800, 1474560},       // 15/16 x S; 4 ranks x 12 blocks of 30 720
-		{AllReduce, Hierarchical, 921600, 737280}, // 2 x 3/4 x S inside and 2 x 3/4 x S/4 between nodes; the latter from 4 ranks
+		{AllReduce, Ring, 230400, 230400},         // 2 x 15/16 x S, all of it over the node's boundary
+		{AllGather, Ring, 115200, 115200},         // 15/16 x S
+		{ReduceScatter, Ring, 115200, 115200},     // 15/16 x S
+		{AllToAll, Direct, 115200, 368640},        // 15/16 x S; 4 ranks x 12 blocks of 7 680
+		{AllReduce, Hierarchical, 230400, 184320}, // 2 x 3/4 x S inside and 2 x 3/4 x S/4 between nodes; the latter from 4 ranks
 		{AllReduce, NVLSTree, 0, 0},               // sums checked below
 		{AllReduce, Tree, 0, 0},                   // likewise
 	} {
-		set := Settings{Op: test.op, Algorithm: test.a, Bytes: 491520}
+		set := Settings{Op: test.op, Algorithm: test.a, Bytes: 122880}
 		ranks, nodes := sentBytes(t, c, set)
 		var all int64
 		for r, n := range ranks {
@@ -225,11 +225,11 @@ func TestSentBytes(t *testing.T) {
 			}
 		}
 		// A tree over m nodes sends everything up and down each of its m-1 links.
-		if test.a == NVLSTree && (all != 2949120 || out != 2949120) {
-			t.Errorf("nvls_tree: %d sent, %d leave nodes, want 2949120", all, out)
+		if test.a == NVLSTree && (all != 737280 || out != 737280) {
+			t.Errorf("nvls_tree: %d sent, %d leave nodes, want 737280", all, out)
 		}
-		if test.a == Tree && (all != 14745600 || out != 2949120) {
-			t.Errorf("tree: %d sent, %d leave nodes, want 14745600 and 2949120", all, out)
+		if test.a == Tree && (all != 3686400 || out != 737280) {
+			t.Errorf("tree: %d sent, %d leave nodes, want 3686400 and 737280", all, out)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestSentBytes(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	c := Communicator{Ranks: 16, RanksPerNode: 4, Channels: 4, NICs: 4}
 	for _, set := range variants(c) {
-		set.Bytes, set.BuffSize = 491520, 64*units.KiB
+		set.Bytes, set.BuffSize = 122880, 16*units.KiB
 		s, err := New(c, set)
 		if err != nil {
 			t.Fatal(err)
@@ -276,8 +276,8 @@ func TestTwoNodeTree(t *testing.T) {
 	for _, test := range []struct {
 		a    Algorithm
 		node int64
-	}{{Ring, 1843200}, {Tree, 983040}, {NVLSTree, 983040}} {
-		_, nodes := sentBytes(t, c, Settings{Op: AllReduce, Algorithm: test.a, Bytes: 983040})
+	}{{Ring, 460800}, {Tree, 245760}, {NVLSTree, 245760}} {
+		_, nodes := sentBytes(t, c, Settings{Op: AllReduce, Algorithm: test.a, Bytes: 245760})
 		if nodes[0] != test.node || nodes[1] != test.node {
 			t.Errorf("%s: %v bytes leave the nodes, want %d", test.a, nodes, test.node)
 		}
