@@ -130,12 +130,23 @@ func (m *machine) sh(script string) string {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(3 * time.Minute))
-	if _, err := io.WriteString(c, script+"\n"); err != nil {
+	// The end is marked: a server in the background may keep the connection open.
+	const mark = "=END="
+	if _, err := io.WriteString(c, script+"\necho; echo '=''END='\n"); err != nil {
 		m.t.Fatalf("shell: %v", err)
 	}
-	_ = c.(*net.TCPConn).CloseWrite()
-	b, _ := io.ReadAll(c)
-	return string(b)
+	var out []byte
+	buf := make([]byte, 1<<14)
+	for {
+		n, err := c.Read(buf)
+		out = append(out, buf[:n]...)
+		if text, _, ok := bytes.Cut(out, []byte(mark)); ok {
+			return string(text)
+		}
+		if err != nil {
+			return string(out)
+		}
+	}
 }
 
 // The scripts use what the shell has built in: each program that is started costs
