@@ -19,7 +19,7 @@ var (
 
 var smiTopology = tool.Parser{
 	Tool:     "nvidia-smi topo",
-	Versions: "drivers 450 to 580, -m and -mp",
+	Versions: "old layout (devices by name) and new (NICn with legend)",
 	Programs: []string{"nvidia-smi topo"},
 	Keys: []string{
 		"topo.path.{peer}", "topo.cpus", "topo.numa", "topo.nic.{index}", "topo.gpus", "topo.nics", "topo.nearest_path", "topo.nearest_nics",
@@ -255,7 +255,7 @@ var (
 
 var rocmTopology = tool.Parser{
 	Tool:     "rocm-smi --showtopo",
-	Versions: "ROCm 4 to 7",
+	Versions: "layouts of ROCm 5 and 7",
 	Programs: []string{"rocm-smi"},
 	Keys:     []string{"topo.weight.{peer}", "topo.hops.{peer}", "topo.path.{peer}", "topo.numa", "topo.gpus", "topo.nvlink"},
 	Recognise: func(w *tool.Window) tool.Score {
@@ -356,7 +356,7 @@ var (
 // line by line, fragments and differences of two files too.
 var topologyXML = tool.Parser{
 	Tool:     "NCCL topology file",
-	Versions: "NCCL 2.8 to 2.27, RCCL",
+	Versions: "layout of version 1",
 	Keys:     []string{"pcie.speed", "pcie.width", "pcie.name", "nccl.gdr.{device}", "nccl.gpu.gdr", "link.speed"},
 	Recognise: func(w *tool.Window) tool.Score {
 		m := xmlTag.FindStringSubmatch(w.First())

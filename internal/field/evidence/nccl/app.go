@@ -28,7 +28,7 @@ var ucxStatus = map[string]uint64{
 
 var app = tool.Parser{
 	Tool:     "verbs application log",
-	Versions: "UCX 1.8 to 1.20; programs that log by glog (transfer engines)",
+	Versions: "layouts of UCX; programs that log by glog (transfer engines)",
 	Keys: []string{
 		"nccl.error.kind", "nccl.error.call", "nccl.error.text", "nccl.error.errno", "nccl.error.status", "nccl.error.vendor", "nccl.error.device", "nccl.error.state",
 		"nccl.warning", "nccl.qp.device", "nccl.qp.gid_index", "nccl.qp.gid",

@@ -17,7 +17,7 @@ var (
 
 var log = tool.Parser{
 	Tool:     "NCCL log",
-	Versions: "NCCL 2.4 to 2.28, RCCL 2.8 to 2.27",
+	Versions: "NCCL 2.7 to 2.27 and later layouts, RCCL",
 	Keys: []string{
 		"nccl.version", "nccl.library", "nccl.driver_version", "nccl.env.{name}", "nccl.tc.dscp", "nccl.hca.exact", "nccl.hca.exclude", "nccl.hca.devices", "nccl.bootstrap", "nccl.oob",
 		"nccl.plugin", "nccl.plugin_path", "nccl.plugin_missing", "nccl.network", "nccl.network_devices", "nccl.layer.{device}", "nccl.no_device", "nccl.gdr.{device}", "nccl.dmabuf",

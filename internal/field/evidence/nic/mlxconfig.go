@@ -19,7 +19,7 @@ var (
 
 var mlxconfig = tool.Parser{
 	Tool:     "mlxconfig",
-	Versions: "MFT 4.15 to 4.30, query with and without -e",
+	Versions: "layouts of MFT: query with and without -e",
 	Programs: []string{"mlxconfig", "mstconfig"},
 	Keys: []string{
 		"firmware.setting.{name...}", "rdma.model", "dcqcn.priority_mask", "dcqcn.ai_rate", "dcqcn.hai_rate", "dcqcn.min_rate", "dcqcn.max_rate",

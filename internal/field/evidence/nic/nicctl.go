@@ -26,7 +26,7 @@ var nicctlDCQCN = map[string]string{
 
 var nicctl = tool.Parser{
 	Tool:     "nicctl",
-	Versions: "AMD Pensando nicctl 1.117: show qos, show dcqcn, show port",
+	Versions: "layouts of nicctl show qos, show dcqcn, show port",
 	Programs: []string{"nicctl"},
 	Keys: []string{
 		"qos.trust", "qos.dscp.{dscp}.priority", "qos.pfc.enabled", "qos.tc.{tc}.tsa", "qos.tc.{tc}.bandwidth", "qos.tc.{tc}.rate_limit",

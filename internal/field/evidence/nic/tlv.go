@@ -22,7 +22,7 @@ var tlvKeys = []string{
 
 var lldptool = tool.Parser{
 	Tool:     "lldptool",
-	Versions: "lldpad 1.0 to 1.1: -t with and without -c, own and neighbour's TLVs",
+	Versions: "layouts of lldpad: -t with and without -c, own and neighbour's TLVs",
 	Programs: []string{"lldptool"},
 	Keys:     tlvKeys,
 	Recognise: func(w *tool.Window) tool.Score {
@@ -47,7 +47,7 @@ var lldptool = tool.Parser{
 
 var niccli = tool.Parser{
 	Tool:     "niccli",
-	Versions: "niccli 227 to 232: getqos, get_dscp2prio",
+	Versions: "layouts of niccli getqos and get_dscp2prio",
 	Programs: []string{"niccli", "bnxtqos", "bnxtnvm"},
 	Keys:     tlvKeys,
 	Recognise: func(w *tool.Window) tool.Score {
