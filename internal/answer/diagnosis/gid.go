@@ -162,10 +162,12 @@ var pinVariables = [...]string{"NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX", "NVSHMEM
 
 // pins returns the GID indexes in use: set by variables, used by tests, and
 // told by logs.
-func (x *index) pins() []pin {
+func (x *index) pins() []pin { return x.pinned }
+
+func (x *index) findPins() []pin {
 	var out []pin
 	for _, name := range pinVariables {
-		for _, f := range x.env(name) {
+		for _, f := range once(x.env(name)) {
 			if n, err := strconv.Atoi(f.Value.String()); err == nil && n >= 0 {
 				out = append(out, pin{n, fact.Subject{Host: f.Subject.Host}, "", f})
 			}
@@ -174,7 +176,7 @@ func (x *index) pins() []pin {
 	for _, f := range x.all("perftest.gid_index") {
 		out = append(out, pin{int(whole(f)), fact.Subject{Host: f.Subject.Host}, text(x.about(f.Subject, "perftest.device")), f})
 	}
-	for _, f := range x.all("nccl.qp.gid_index") {
+	for _, f := range once(x.all("nccl.qp.gid_index")) {
 		out = append(out, pin{int(whole(f)), fact.Subject{Host: f.Subject.Host}, "", f})
 	}
 	for i := range x.events {
@@ -188,11 +190,20 @@ func (x *index) pins() []pin {
 // tablesFor returns the tables that a pin may refer to.
 func (x *index) tablesFor(p pin) []*gidTable {
 	var out []*gidTable
-	for i := range x.tables {
-		t := &x.tables[i]
-		if sameHost(p.host, t.nic) && sameName(p.device, t.nic.Name) && x.inUse(t.nic) {
-			out = append(out, t)
+	take := func(list []*gidTable) {
+		for _, t := range list {
+			if sameName(p.device, t.nic.Name) && x.inUse(t.nic) {
+				out = append(out, t)
+			}
 		}
+	}
+	if p.host.Host != "" {
+		take(x.byHost[p.host.Host])
+		take(x.byHost[""])
+		return out
+	}
+	for _, h := range sortedKeys(x.byHost) {
+		take(x.byHost[h])
 	}
 	return out
 }
@@ -203,18 +214,20 @@ func (x *index) inUse(nic fact.Subject) bool {
 	if nic.Name == "" {
 		return true
 	}
-	known := false
-	for _, f := range x.all("nccl.network_devices") {
-		if !sameHost(f.Subject, nic) {
-			continue
-		}
-		for _, d := range f.Value.List() {
-			if known = true; deviceName(d) == nic.Name {
-				return true
-			}
-		}
+	if nic.Host == "" {
+		return len(x.listed[""]) == 0 || x.listed[""][nic.Name]
 	}
-	return !known
+	own, unnamed := x.listed[nic.Host], x.listedWithoutHost()
+	return len(own) == 0 && len(unnamed) == 0 || own[nic.Name] || unnamed[nic.Name]
+}
+
+// listedWithoutHost returns the devices of lists whose source names no host,
+// where no source names one.
+func (x *index) listedWithoutHost() map[string]bool {
+	if len(x.listed) == 1 {
+		return x.listed[""]
+	}
+	return nil
 }
 
 // deviceName takes the port off "mlx5_0:1".

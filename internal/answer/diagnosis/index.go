@@ -15,6 +15,16 @@ import (
 type index struct {
 	keys  []string // sorted
 	byKey map[string][]*fact.Fact
+	first map[subjectKey]*fact.Fact // of a key about a subject; counters excepted
+
+	// Views that many rules ask for, made once.
+	used      map[fact.Subject]*fact.Fact
+	usedNames map[string][]fact.Subject  // of used, by device name
+	listed    map[string]map[string]bool // devices that logs list, by host; "" all of them
+	lists     []hcaList
+	pinned    []pin
+	owned     []owned
+	byHost    map[string][]*gidTable
 
 	events   []event
 	tables   []gidTable
@@ -22,13 +32,21 @@ type index struct {
 	hosts    int // hosts that sources name
 }
 
+type subjectKey struct {
+	subject fact.Subject
+	key     string
+}
+
 // newIndex orders the facts. It keeps pointers into the slice.
 func newIndex(facts []fact.Fact) *index {
-	x := &index{byKey: map[string][]*fact.Fact{}}
+	x := &index{byKey: map[string][]*fact.Fact{}, first: map[subjectKey]*fact.Fact{}}
 	hosts := map[string]bool{}
 	for i := range facts {
 		f := &facts[i]
 		x.byKey[f.Key] = append(x.byKey[f.Key], f)
+		if k := (subjectKey{f.Subject, f.Key}); !strings.HasPrefix(f.Key, "counter.") && x.first[k] == nil {
+			x.first[k] = f
+		}
 		if f.Subject.Host != "" {
 			hosts[f.Subject.Host] = true
 		}
@@ -41,7 +59,52 @@ func newIndex(facts []fact.Fact) *index {
 	x.events = eventsOf(facts)
 	x.tables = gidTablesOf(facts)
 	x.counters = countersOf(facts)
+	x.prepare()
 	return x
+}
+
+// prepare makes the views that many rules ask for. A bundle of a thousand
+// hosts has the same lists and settings thousands of times.
+func (x *index) prepare() {
+	x.byHost = map[string][]*gidTable{}
+	for i := range x.tables {
+		x.byHost[x.tables[i].nic.Host] = append(x.byHost[x.tables[i].nic.Host], &x.tables[i])
+	}
+	x.listed = map[string]map[string]bool{"": {}}
+	for _, f := range x.networkDevices() {
+		if x.listed[f.Subject.Host] == nil {
+			x.listed[f.Subject.Host] = map[string]bool{}
+		}
+		for _, d := range f.Value.List() {
+			x.listed[f.Subject.Host][deviceName(d)] = true
+			x.listed[""][deviceName(d)] = true
+		}
+	}
+	x.lists = x.findLists()
+	x.used = x.findUsed()
+	x.usedNames = map[string][]fact.Subject{}
+	for s := range x.used {
+		x.usedNames[s.Name] = append(x.usedNames[s.Name], s)
+	}
+	x.pinned = x.findPins()
+	x.owned = x.findAddresses()
+}
+
+// networkDevices returns the lists of devices that logs show, each once a host.
+func (x *index) networkDevices() []*fact.Fact { return once(x.all("nccl.network_devices")) }
+
+// once keeps the first of facts with equal host and value.
+func once(facts []*fact.Fact) []*fact.Fact {
+	type key struct{ host, value string }
+	seen := map[key]bool{}
+	var out []*fact.Fact
+	for _, f := range facts {
+		if k := (key{f.Subject.Host, f.Value.String()}); !seen[k] {
+			seen[k] = true
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // all returns the facts of a key, in the order of the inputs.
@@ -86,15 +149,8 @@ func (x *index) envIs(name string, values ...string) []*fact.Fact {
 	return out
 }
 
-// about returns the fact of a key about the very subject.
-func (x *index) about(s fact.Subject, key string) *fact.Fact {
-	for _, f := range x.byKey[key] {
-		if f.Subject == s {
-			return f
-		}
-	}
-	return nil
-}
+// about returns the fact of a key about the very subject, nil if there is none.
+func (x *index) about(s fact.Subject, key string) *fact.Fact { return x.first[subjectKey{s, key}] }
 
 // sameHost reports whether two subjects may be of one machine: a source that
 // does not name its host may be of any.

@@ -16,9 +16,11 @@ type hcaList struct {
 	fact           *fact.Fact
 }
 
-func (x *index) hcaLists() []hcaList {
+func (x *index) hcaLists() []hcaList { return x.lists }
+
+func (x *index) findLists() []hcaList {
 	var out []hcaList
-	for _, f := range x.all("nccl.env.NCCL_IB_HCA") {
+	for _, f := range once(x.all("nccl.env.NCCL_IB_HCA")) {
 		value := f.Value.String()
 		l := hcaList{fact: f}
 		value, l.exclude = strings.CutPrefix(value, "^")
@@ -45,9 +47,11 @@ func (l *hcaList) asks(device string) (named, byPrefix bool) {
 }
 
 // usedDevices returns the RDMA devices that a job uses, with the fact that says so.
-func (x *index) usedDevices() map[fact.Subject]*fact.Fact {
+func (x *index) usedDevices() map[fact.Subject]*fact.Fact { return x.used }
+
+func (x *index) findUsed() map[fact.Subject]*fact.Fact {
 	out := map[fact.Subject]*fact.Fact{}
-	for _, f := range x.all("nccl.network_devices") {
+	for _, f := range x.networkDevices() {
 		if len(x.under("nccl.layer.")) == 0 {
 			break // a list of sockets
 		}
@@ -74,7 +78,7 @@ func (x *index) usedDevices() map[fact.Subject]*fact.Fact {
 // hcaPrefix: a device is used that the list does not name but matches as prefix.
 func hcaPrefix(x *index, v *verdict) {
 	for _, l := range x.hcaLists() {
-		for _, f := range x.all("nccl.network_devices") {
+		for _, f := range x.networkDevices() {
 			if !sameHost(l.fact.Subject, f.Subject) {
 				continue
 			}
@@ -146,11 +150,10 @@ func hcaLayers(x *index, v *verdict) {
 
 // hcaDown: a port in use is down, or a listed device does not exist.
 func hcaDown(x *index, v *verdict) {
-	used := x.usedDevices()
 	for _, key := range []string{"rdma.state", "link.state"} {
 		for _, f := range x.all(key) {
 			down := strings.EqualFold(f.Value.String(), "down") || strings.EqualFold(f.Value.String(), "INIT")
-			if by := lookup(used, f.Subject); down && by != nil {
+			if by := x.usedAs(f.Subject); down && by != nil {
 				v.claim(hcaClaim(x, claim{
 					confidence: 0.85, severity: finding.Error, where: places(f), evidence: quotes(f, by),
 					summary: sayf("%s is in the list of devices, and its port is down.", "%s 在设备列表中，但其端口为 down。", f.Subject.Name),
@@ -159,7 +162,7 @@ func hcaDown(x *index, v *verdict) {
 		}
 	}
 	for _, l := range x.hcaLists() {
-		for _, f := range x.all("nccl.network_devices") {
+		for _, f := range x.networkDevices() {
 			if l.exclude || !sameHost(l.fact.Subject, f.Subject) || len(x.under("nccl.layer.")) == 0 {
 				continue
 			}
@@ -190,10 +193,11 @@ func unusedNames(l *hcaList, f *fact.Fact) []string {
 	return lost
 }
 
-func lookup(used map[fact.Subject]*fact.Fact, s fact.Subject) *fact.Fact {
-	for u, f := range used {
-		if u.Name == s.Name && s.Name != "" && sameHost(u, s) {
-			return f
+// usedAs returns the fact that says that a job uses the device.
+func (x *index) usedAs(s fact.Subject) *fact.Fact {
+	for _, u := range x.usedNames[s.Name] {
+		if s.Name != "" && sameHost(u, s) {
+			return x.used[u]
 		}
 	}
 	return nil
@@ -207,7 +211,7 @@ func hcaNoEntry(x *index, v *verdict) {
 		return
 	}
 	var device *fact.Fact
-	for _, f := range x.all("nccl.network_devices") {
+	for _, f := range x.networkDevices() {
 		if sameHost(f.Subject, failing[0].subject) {
 			device = f
 		}
@@ -258,7 +262,7 @@ func hcaAddresses(x *index, v *verdict) {
 	}
 	for _, f := range x.all("link.address") {
 		a := parseAddr(f)
-		if lookup(used, f.Subject) == nil && !netdevUsed(used, netdev, f.Subject) {
+		if x.usedAs(f.Subject) == nil && !x.netdevUsed(netdev, f.Subject) {
 			continue
 		}
 		switch {
@@ -288,9 +292,10 @@ func hcaAddresses(x *index, v *verdict) {
 	v.claim(hcaClaim(x, c, hcaList{}))
 }
 
-func netdevUsed(used map[fact.Subject]*fact.Fact, netdev map[fact.Subject]string, s fact.Subject) bool {
+// netdevUsed reports that an interface belongs to a device in use.
+func (x *index) netdevUsed(netdev map[fact.Subject]string, s fact.Subject) bool {
 	for dev, name := range netdev {
-		if name == s.Name && sameHost(dev, s) && lookup(used, dev) != nil {
+		if name == s.Name && sameHost(dev, s) && x.usedAs(dev) != nil {
 			return true
 		}
 	}
@@ -300,12 +305,11 @@ func netdevUsed(used map[fact.Subject]*fact.Fact, netdev map[fact.Subject]string
 // hcaSpeeds: a device in use is far slower than the rest: a storage or
 // management port.
 func hcaSpeeds(x *index, v *verdict) {
-	used := x.usedDevices()
 	hosts, groups := byHost(slices.Concat(x.all("rdma.rate"), x.all("link.speed")))
 	for _, h := range hosts {
 		var slowest, fastest *fact.Fact
 		for _, f := range groups[h] {
-			if f.Subject.Kind != fact.NIC || whole(f) == 0 || lookup(used, f.Subject) == nil {
+			if f.Subject.Kind != fact.NIC || whole(f) == 0 || x.usedAs(f.Subject) == nil {
 				continue
 			}
 			if slowest == nil || whole(f) < whole(slowest) {
@@ -319,7 +323,7 @@ func hcaSpeeds(x *index, v *verdict) {
 			continue
 		}
 		v.claim(hcaClaim(x, claim{
-			confidence: 0.65, severity: finding.Warning, where: places(slowest), evidence: quotes(slowest, fastest, lookup(used, slowest.Subject)), explains: []symptom{slow},
+			confidence: 0.65, severity: finding.Warning, where: places(slowest), evidence: quotes(slowest, fastest, x.usedAs(slowest.Subject)), explains: []symptom{slow},
 			summary: sayf("%s is in use and far slower than %s: it is probably a storage or management port.", "%s 被使用，但速率远低于 %s：很可能是存储口或管理口。", slowest.Subject.Name, fastest.Subject.Name),
 		}, hcaList{}))
 	}
@@ -327,7 +331,7 @@ func hcaSpeeds(x *index, v *verdict) {
 
 // portMerge: NICs merged into one device whose parts differ in speed or host place.
 func portMerge(x *index, v *verdict) {
-	for _, f := range x.all("nccl.network_devices") {
+	for _, f := range x.networkDevices() {
 		for _, d := range f.Value.List() {
 			parts := strings.Split(d, "+")
 			if len(parts) < 2 {

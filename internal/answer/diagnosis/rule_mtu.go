@@ -68,7 +68,7 @@ func differing(x *index, key string) (a, b *fact.Fact) {
 	used := x.usedDevices()
 	byName := map[string]*fact.Fact{}
 	for _, f := range x.all(key) {
-		if whole(f) == 0 || f.Subject.Kind == fact.NIC && (virtual(f.Subject.Name) || len(used) > 0 && key == "rdma.active_mtu" && lookup(used, f.Subject) == nil && f.Subject.Name != "") {
+		if whole(f) == 0 || f.Subject.Kind == fact.NIC && (virtual(f.Subject.Name) || len(used) > 0 && key == "rdma.active_mtu" && x.usedAs(f.Subject) == nil && f.Subject.Name != "") {
 			continue
 		}
 		group := f.Subject.Name

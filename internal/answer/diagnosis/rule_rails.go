@@ -31,7 +31,9 @@ type owned struct {
 
 // addresses returns the addresses that interfaces hold, without loopback,
 // link-local ones and networks of a single address.
-func (x *index) addresses() []owned {
+func (x *index) addresses() []owned { return x.owned }
+
+func (x *index) findAddresses() []owned {
 	var out []owned
 	for _, f := range x.all("link.address") {
 		o := owned{nic: f.Subject, fact: f}
@@ -60,11 +62,22 @@ func virtual(name string) bool {
 
 // sameSubnet: two interfaces of one host have addresses of one subnet.
 func sameSubnet(x *index, v *verdict) {
-	list := x.addresses()
 	failing := x.any((*event).noAnswer)
+	hosts := map[string][]owned{}
+	for _, o := range x.addresses() {
+		hosts[o.nic.Host] = append(hosts[o.nic.Host], o)
+	}
+	for _, h := range sortedKeys(hosts) {
+		sharedSubnets(x, v, hosts[h], failing)
+	}
+	oneSubnetPair(x, v, failing)
+}
+
+// sharedSubnets looks at the addresses of one host.
+func sharedSubnets(x *index, v *verdict, list []owned, failing []*event) {
 	for i, a := range list {
 		for _, b := range list[:i] {
-			if a.nic.Host != b.nic.Host || a.nic.Name == b.nic.Name || !a.subnet.IsValid() || a.subnet != b.subnet || a.addr == b.addr ||
+			if a.nic.Name == b.nic.Name || !a.subnet.IsValid() || a.subnet != b.subnet || a.addr == b.addr ||
 				linkLocal(a.addr) || virtual(a.nic.Name) || virtual(b.nic.Name) || mayBeTwoHosts(a, b) {
 				continue
 			}
@@ -79,7 +92,6 @@ func sameSubnet(x *index, v *verdict) {
 			v.claim(c)
 		}
 	}
-	oneSubnetPair(x, v, failing)
 }
 
 // mayBeTwoHosts: sources without a host name may be of two machines, unless
@@ -236,7 +248,7 @@ func nicOrder(x *index, v *verdict) {
 	for _, o := range x.addresses() {
 		put(o.nic, o.nic.Name, o.subnet, o.fact)
 	}
-	names := sortedKeys(hosts)
+	names := distinctHosts(hosts)
 	for i, a := range names {
 		for _, b := range names[:i] {
 			if dev, ok := permuted(hosts[b], hosts[a]); ok {
@@ -250,6 +262,24 @@ func nicOrder(x *index, v *verdict) {
 			}
 		}
 	}
+}
+
+// distinctHosts returns one host, the first by name, of those whose devices
+// have the same subnets.
+func distinctHosts[M ~map[string]netip.Prefix](hosts map[string]M) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, h := range sortedKeys(hosts) {
+		k := ""
+		for _, d := range sortedKeys(hosts[h]) {
+			k += d + "=" + hosts[h][d].String() + " "
+		}
+		if !seen[k] {
+			seen[k] = true
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 // permuted reports a device whose subnets on two hosts differ though both
