@@ -1,8 +1,8 @@
 package diagnosis
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"weir/internal/fact"
@@ -79,6 +79,7 @@ func countersOf(facts []fact.Fact) *counters {
 		name    string
 	}
 	at := map[key]*series{}
+	known := map[string]identity{} // names repeat on every device
 	c := &counters{byMetric: map[string][]*series{}}
 	for i := range facts {
 		f := &facts[i]
@@ -97,7 +98,12 @@ func countersOf(facts []fact.Fact) *counters {
 			if ofSwitch {
 				s.metric, s.labels = kept.metric, kept.labelsOf(f.Subject)
 			} else {
-				s.identify()
+				id, ok := known[name]
+				if !ok {
+					id = identify(name)
+					known[name] = id
+				}
+				s.metric, s.labels, s.gauge, s.bits = id.metric, id.labels, id.gauge, id.bits
 			}
 			at[k] = s
 			c.series = append(c.series, s)
@@ -154,12 +160,8 @@ func (k switchKey) labelsOf(s fact.Subject) map[string]string {
 
 // order sorts the series and decides which readings are of one device.
 func (c *counters) order() {
-	sort.Slice(c.series, func(i, j int) bool {
-		a, b := c.series[i], c.series[j]
-		if a.subject != b.subject {
-			return a.subject.String() < b.subject.String()
-		}
-		return a.name < b.name
+	slices.SortFunc(c.series, func(a, b *series) int {
+		return cmp.Or(strings.Compare(a.subject.Host, b.subject.Host), strings.Compare(a.subject.Name, b.subject.Name), cmp.Compare(a.subject.Kind, b.subject.Kind), strings.Compare(a.name, b.name))
 	})
 	for i := 0; i < len(c.series); {
 		j := i
@@ -183,19 +185,27 @@ func (c *counters) order() {
 	}
 }
 
+// An identity is the metric that a vendor's counter is.
+type identity struct {
+	metric string
+	labels map[string]string // shared by all series of the name
+	gauge  bool
+	bits   uint8
+}
+
 // identify finds the metric that a vendor's counter is.
-func (s *series) identify() {
+func identify(name string) identity {
 	for _, family := range families {
-		if src, ok := telemetry.Vendor(family, s.name); ok {
+		if src, ok := telemetry.Vendor(family, name); ok {
 			m := telemetry.Table()[src.Metric]
-			s.metric, s.gauge, s.bits = m.Name, m.Kind != telemetry.Counter, m.Bits
-			s.labels = map[string]string{}
+			id := identity{metric: m.Name, labels: map[string]string{}, gauge: m.Kind != telemetry.Counter, bits: m.Bits}
 			for _, l := range src.Labels {
-				s.labels[l.Name] = l.Value
+				id.labels[l.Name] = l.Value
 			}
-			return
+			return id
 		}
 	}
+	return identity{bits: 64}
 }
 
 // snapshots reports whether the readings of a device are of that device at

@@ -22,6 +22,8 @@ type index struct {
 	usedNames map[string][]fact.Subject  // of used, by device name
 	listed    map[string]map[string]bool // devices that logs list, by host; "" all of them
 	lists     []hcaList
+	devices   []*fact.Fact     // lists of devices that logs show
+	pinsOf    map[string][]pin // by host
 	pinned    []pin
 	owned     []owned
 	byHost    map[string][]*gidTable
@@ -70,6 +72,7 @@ func (x *index) prepare() {
 	for i := range x.tables {
 		x.byHost[x.tables[i].nic.Host] = append(x.byHost[x.tables[i].nic.Host], &x.tables[i])
 	}
+	x.devices = once(x.all("nccl.network_devices"))
 	x.listed = map[string]map[string]bool{"": {}}
 	for _, f := range x.networkDevices() {
 		if x.listed[f.Subject.Host] == nil {
@@ -87,11 +90,15 @@ func (x *index) prepare() {
 		x.usedNames[s.Name] = append(x.usedNames[s.Name], s)
 	}
 	x.pinned = x.findPins()
+	x.pinsOf = map[string][]pin{}
+	for _, p := range x.pinned {
+		x.pinsOf[p.host.Host] = append(x.pinsOf[p.host.Host], p)
+	}
 	x.owned = x.findAddresses()
 }
 
 // networkDevices returns the lists of devices that logs show, each once a host.
-func (x *index) networkDevices() []*fact.Fact { return once(x.all("nccl.network_devices")) }
+func (x *index) networkDevices() []*fact.Fact { return x.devices }
 
 // once keeps the first of facts with equal host and value.
 func once(facts []*fact.Fact) []*fact.Fact {

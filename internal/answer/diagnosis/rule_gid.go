@@ -170,8 +170,12 @@ func gidTableSparse(x *index, v *verdict) {
 // pinnedHoles reports whether any index is set for a table, and one that the
 // table lacks.
 func pinnedHoles(x *index, t *gidTable) (pinned bool, missing *pin) {
-	for _, p := range x.pins() {
-		if !sameHost(p.host, t.nic) || !sameName(p.device, t.nic.Name) {
+	pins := x.pins()
+	if t.nic.Host != "" {
+		pins = slices.Concat(x.pinsOf[t.nic.Host], x.pinsOf[""])
+	}
+	for _, p := range pins {
+		if !sameName(p.device, t.nic.Name) {
 			continue
 		}
 		pinned = true
@@ -333,10 +337,8 @@ func roceVersion(x *index, v *verdict) {
 }
 
 func (x *index) gidVersionFact(t *gidTable, e *gidEntry) *fact.Fact {
-	for _, f := range x.all(fmt.Sprintf("gid.%d.version", e.index)) {
-		if f.Subject == t.nic && f.Origin.Source == t.source {
-			return f
-		}
+	if f := x.about(t.nic, fmt.Sprintf("gid.%d.version", e.index)); f != nil && f.Origin.Source == t.source {
+		return f
 	}
 	return e.fact
 }
