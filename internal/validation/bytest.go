@@ -115,3 +115,34 @@ func closedForms() []Target {
 			testRow{"messages: 1 GiB, 512 ranks, 16 channels and others", "64 KiB ...", "exact", "internal/collective", "TestMessageSizes"})},
 	}
 }
+
+// simulatorTests are targets that tests of the packet simulator hold; the long
+// forms run with WEIR_LONG=1.
+func simulatorTests() []Target {
+	const pkg = "internal/twin/sim"
+	return []Target{
+		{ID: "V01 (packets)", Title: "Payload efficiency, simulated", Source: "header sizes", Run: byTest(
+			testRow{"one long flow, MTU 256 to 4096", "0.757 ... 0.980", "±0.1 %", pkg, "TestV01Efficiency"})},
+		{ID: "V02 (packets)", Title: "Go-back-N goodput under random loss, simulated", Source: "(1-p)/(1-p+pW)", Run: byTest(
+			testRow{"40G to 400G, p to 1e-3", "table of V02", "±3 %", pkg, "TestV02Loss"})},
+		{ID: "V04 (packets)", Title: "Livelock of go-back-0, simulated", Source: "Guo et al., SIGCOMM 2016, section 4.1", Run: byTest(
+			testRow{"4 MB messages, every 256th packet lost", "goodput 0 at a full link", "exact", pkg, "TestV04Livelock"})},
+		{ID: "V10 (packets)", Title: "Queue of DCQCN at its fixed point, and pinned at Kmax (V11), simulated", Source: "Zhu et al., CoNEXT 2016, theorem 1", Run: byTest(
+			testRow{"40G, N flows", "41.8 KB (N = 4) ... 175 to 205 KB (N = 16)", "-15 % to +35 %; Jain at least 0.99; utilisation at least 0.995", pkg, "TestV10FixedPoint"})},
+		{ID: "V17", Title: "Unfairness of pause alone, and DCQCN's cure, simulated", Source: "Zhu et al., SIGCOMM 2015, figures 3 and 8; closed form by ingress ports", Run: byTest(
+			testRow{"one near and three far senders", "near above far; with DCQCN 10 Gb/s each", "ordering; ±10 %", pkg, "TestV17Fairness"})},
+		{ID: "V28 (packets)", Title: "Lossless whatever the traffic, simulated", Source: "invariants", Run: byTest(
+			testRow{"random traffic on random fabrics, invariants checked", "no drop, exactly once, in order", "must hold", pkg, "TestV28Lossless"})},
+		{ID: "V34", Title: "Permutation under ECMP and sprayed (V41), simulated", Source: "max-min fair shares over 400 seeds; vendors' 1.6x", Run: byTest(
+			testRow{"2 leaves of 8 hosts, 8 spines, 1 and 4 queue pairs; sprayed", "0.655, 0.899; gain 1.5 to 1.9", "±10 %", pkg, "TestV34Permutation"})},
+		{ID: "V35 (packets)", Title: "Fixed source port, simulated", Source: "one bucket of m", Run: byTest(
+			testRow{"32 flows on 4 links", "1 link", "exact", pkg, "TestV35FixedSourcePort"})},
+		{ID: "V36 (packets)", Title: "Hash polarisation, simulated", Source: "same function and seed on two tiers", Run: byTest(
+			testRow{"second-tier links used", "1 of m", "exact", pkg, "TestV36Polarisation"})},
+		{ID: "V40", Title: "Spraying against single path on a fat tree, simulated", Source: "Broadcom/csg-htsim validate.txt (commit 841d9e7)", Run: byTest(
+			testRow{"16 hosts, 2 MB flows, last completion", "at most 210 us sprayed, 1300 us on one path", "upper bounds", pkg, "TestV40Spraying"})},
+		{ID: "determinism", Title: "Same input and seed, same counters", Source: "equality of all counters", Run: byTest(
+			testRow{"twice, and with a heap instead of the wheel", "equal", "exact", pkg, "TestDeterminism"},
+			testRow{"all rates doubled and all delays halved", "all times halved", "exact", pkg, "TestTimeScaling"})},
+	}
+}
