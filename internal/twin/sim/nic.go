@@ -191,38 +191,24 @@ func (s *Sim) sendData(p uint32, n *nicPort, prio uint8) bool {
 	if s.wire.WholeNanoseconds {
 		q.nextAt -= q.nextAt % units.Nanosecond
 	}
-	q.sentAt, q.size = s.now, size
 	if q.nextAt <= s.tx[p].busyUntil {
 		s.enroll(n, qp)
 	} else {
-		s.pace(n, qp, q)
+		n.pace(qp, q)
 	}
 	return true
 }
 
-// pace makes a queue pair wait for its next time, or for the time at which its
-// rate grows, if that is earlier.
-func (s *Sim) pace(n *nicPort, qp uint32, q *sender) {
+// pace makes a queue pair wait for its next time.
+func (n *nicPort) pace(qp uint32, q *sender) {
 	q.state = inHeap
-	pushPaced(&n.paced, pacedSender{min(q.nextAt, max(q.reaction.NextIncrease(), s.now+1)), qp})
+	pushPaced(&n.paced, pacedSender{q.nextAt, qp})
 }
 
 // releasePaced moves the queue pairs whose time has come to their rings.
 func (s *Sim) releasePaced(n *nicPort) {
 	for len(n.paced) != 0 && n.paced[0].at <= s.now {
-		qp := popPaced(&n.paced)
-		q := &s.senders[qp]
-		if q.nextAt > s.now {
-			// The rate may have grown since: the packet sent last counts at
-			// the new one.
-			rate := q.reaction.Rate(&s.dcqcn[q.rates], s.now)
-			q.nextAt = min(q.nextAt, q.sentAt+rate.TransmitTime(units.Bytes(q.size)))
-			if q.nextAt > s.now {
-				s.pace(n, qp, q)
-				continue
-			}
-		}
-		s.enroll(n, qp)
+		s.enroll(n, popPaced(&n.paced))
 	}
 }
 

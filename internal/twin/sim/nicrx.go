@@ -149,7 +149,7 @@ func (s *Sim) resume(qp uint32) {
 	}
 	n := &s.nics[s.tx[q.port].unit]
 	if q.nextAt = max(at, q.nextAt); q.nextAt > s.now {
-		s.pace(n, qp, q)
+		n.pace(qp, q)
 		s.wakeAt(q.port, max(n.paced[0].at, s.tx[q.port].busyUntil))
 		return
 	}

@@ -18,9 +18,6 @@ type sender struct {
 	nextAt    units.Time // not before this for its pace
 	notBefore units.Time // nor before this, after a NAK
 
-	sentAt units.Time // last packet
-	size   uint32     // last packet
-
 	port  uint32
 	next  uint32 // in the ring of its NIC
 	conn  ConnID
