@@ -42,7 +42,7 @@ type rule func(*index, *verdict)
 
 // rules in the order of the questions.
 var rules = [...]rule{
-	envTypo, gidIndexWrong, gidTableSparse, gidTableEmpty, gidIndexMoved, roceVersion,
+	envTypo, gidIndexWrong, gidTableSparse, lateTable, gidTableEmpty, gidIndexMoved, roceVersion,
 	sameSubnet, railMismatch, nicOrder, pathUnreachable,
 	hcaPrefix, hcaLayers, hcaDown, hcaNoEntry, hcaAddresses, hcaSpeeds, portMerge, socketFallback, containerDevice, memlock, pluginMismatch, driverMismatch,
 	acs, ats, gdrModule, gdrDistance, pcieLinks, relaxedOrdering, topoFar, topoFile,

@@ -227,6 +227,11 @@ func gdrDistance(x *index, v *verdict) {
 		c.confidence, c.where = 0.72, places(off...)
 		c.evidence = quotes(off[0], able[0])
 		c.summary = say("GPUDirect RDMA is available and not used: GPU and NIC are further apart than the limit allows.", "GPUDirect RDMA 可用但未使用：GPU 与网卡的距离超过限制。")
+	case len(off) > 0 && len(able) > 0 && x.oldNCCL() == nil && x.rdmaInUse():
+		c.confidence, c.where = 0.5, places(off...)
+		c.evidence = quotes(off[0], able[0])
+		c.summary = say("GPUDirect RDMA is available and not used: the usual cause is the distance between GPU and NIC, or a setting that draws the limit too near.", "GPUDirect RDMA 可用但未使用：通常是 GPU 与网卡距离过远，或某个设置把限制设得过近。")
+		v.lack("gdr-inactive-distance", gdrOff, "how far apart GPU and NIC are, and the limit that is set", "GPU 与网卡的距离，以及所设的限制", "nvidia-smi topo -m; env | grep GDR")
 	default:
 		return
 	}

@@ -167,6 +167,32 @@ func gidTableSparse(x *index, v *verdict) {
 	}
 }
 
+// lateTable: a person says that the table starts late, and the index in use is
+// before that.
+func lateTable(x *index, v *verdict) {
+	for _, f := range x.all(saidFirstGID) {
+		if whole(f) == 0 || len(x.tables) > 0 {
+			continue
+		}
+		c := claim{
+			cause: "gid-table-sparse", confidence: 0.7, severity: finding.Warning, where: places(f), evidence: quotes(f), explains: []symptom{noEntry, noAnswer},
+			summary: sayf("The GID table starts at index %d here, as in containers that share a device, and the job reads an index before that.", "此处 GID 表从索引 %d 开始（共享设备的容器常见），而作业读取了更小的索引。", whole(f)),
+		}
+		for _, p := range x.pins() {
+			if p.index >= int(whole(f)) {
+				return
+			}
+			c.evidence = append(c.evidence, quote(p.fact))
+			c.confidence = 0.75
+		}
+		if failing := x.any((*event).noEntry); len(failing) > 0 {
+			c.severity = finding.Error
+			c.evidence = append(c.evidence, quoteEvents(failing)...)
+		}
+		v.claim(c)
+	}
+}
+
 // pinnedHoles reports whether any index is set for a table, and one that the
 // table lacks.
 func pinnedHoles(x *index, t *gidTable) (pinned bool, missing *pin) {
