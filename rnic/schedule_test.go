@@ -293,7 +293,7 @@ func (s *schedule) finish() error {
 // delivered once, in order and intact, nothing completes without delivery,
 // atomics run once, and every request completes or fails.
 func TestSchedules(t *testing.T) {
-	runs := uint64(3000)
+	runs := uint64(2000)
 	if os.Getenv("WEIR_LONG") != "" {
 		runs = 1_000_000
 	}

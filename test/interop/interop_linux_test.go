@@ -69,7 +69,7 @@ func document(mode, kernel, tools string, all int, done []outcome) string {
 		}
 		if o.group != group {
 			group = o.group
-			fmt.Fprintf(&table, "\n## %s\n\n| what | result |\n|---|---|\n", strings.ToUpper(group[:1])+group[1:])
+			fmt.Fprintf(&table, "\n## %s\n\n| what | result |\n|---|---|\n", group)
 		}
 		fmt.Fprintf(&table, "| %s | %s |\n", o.name, result)
 	}
