@@ -37,20 +37,20 @@ func (d *Diagnosis) JSON(w io.Writer) error {
 
 // labels of the text form, by language.
 type labels struct {
-	evidence, against, refuted, test, fix, verify, missing, means, nothing, source, settles, confidence string
+	evidence, against, refuted, test, fix, verify, missing, means, nothing, undecided, source, settles, confidence string
 	disruption                                                                                          map[string]string
 }
 
 var english = labels{
 	evidence: "Evidence", against: "Speaks against it", refuted: "Refuted if", test: "Deciding test", fix: "Fix", verify: "Verify",
-	missing: "Not enough facts. What would settle it:", means: "What the errors say", nothing: "No finding.", source: "Read %d facts from %d sources; %d lines were not understood.\n",
+	missing: "Not enough facts. What would settle it:", means: "What the errors say", nothing: "No finding.", undecided: "No finding: these errors have several causes, and the facts do not single one out.", source: "Read %d facts from %d sources; %d lines were not understood.\n",
 	settles: "decides on", confidence: "confidence",
 	disruption: map[string]string{"none": "disturbs nothing", "pause": "stops traffic briefly", "flap": "takes the link down", "reload": "needs a reload"},
 }
 
 var chinese = labels{
 	evidence: "证据", against: "反面证据", refuted: "若如下则排除", test: "判定测试", fix: "修复", verify: "验证",
-	missing: "信息不足。以下输出可以定论：", means: "错误的含义", nothing: "没有发现问题。", source: "从 %[2]d 个来源读取 %[1]d 条事实；%[3]d 行未能识别。\n",
+	missing: "信息不足。以下输出可以定论：", means: "错误的含义", nothing: "没有发现问题。", undecided: "尚无结论：这些错误有多种原因，现有信息无法确定是哪一种。", source: "从 %[2]d 个来源读取 %[1]d 条事实；%[3]d 行未能识别。\n",
 	settles: "可判定", confidence: "可信度",
 	disruption: map[string]string{"none": "无影响", "pause": "流量短暂中断", "flap": "链路中断", "reload": "需要重载"},
 }
@@ -70,7 +70,11 @@ func (d *Diagnosis) Text(w io.Writer) error {
 		fmt.Fprintln(out)
 	}
 	if len(d.Result.Findings) == 0 {
-		fmt.Fprintf(out, "%s\n\n", l.nothing)
+		verdict := l.nothing
+		if len(d.Result.Symptoms) > 0 {
+			verdict = l.undecided
+		}
+		fmt.Fprintf(out, "%s\n\n", verdict)
 	}
 	for i := range d.Result.Findings {
 		d.finding(out, l, i)
