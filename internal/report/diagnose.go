@@ -38,7 +38,7 @@ func (d *Diagnosis) JSON(w io.Writer) error {
 // labels of the text form, by language.
 type labels struct {
 	evidence, against, refuted, test, fix, verify, missing, means, nothing, undecided, source, settles, confidence string
-	disruption                                                                                          map[string]string
+	disruption                                                                                                     map[string]string
 }
 
 var english = labels{
