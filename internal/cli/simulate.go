@@ -11,6 +11,7 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"weir/internal/input"
 	"weir/internal/report"
@@ -50,6 +51,9 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
   weir simulate --topology fat.topology.txt --flows load.flows.txt --preset ns3-hpcc --fct fct.txt`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.fit(cmd.Flags(), args); err != nil {
+				return err
+			}
 			return simulate(cmd.Context(), s, f, args)
 		},
 	}
@@ -121,12 +125,38 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 	return judge(s, result, required)
 }
 
+// fit refuses flags that would have no effect.
+func (f *simulateFlags) fit(flags *pflag.FlagSet, args []string) error {
+	with := func(set string, others ...string) error {
+		for _, name := range others {
+			if flags.Changed(name) {
+				return refused(fmt.Errorf("--%s has no effect %s", name, set))
+			}
+		}
+		return nil
+	}
+	if len(args) > 0 && f.topology == "" {
+		if err := with("with a cluster file", "fct", "preset"); err != nil {
+			return err
+		}
+	}
+	if f.topology != "" {
+		if err := with("with --topology", "collective", "begin", "end", "factor", "algorithm", "transport", "workers"); err != nil {
+			return err
+		}
+	}
+	if f.record == "" {
+		return with("without --record", "record-every")
+	}
+	return nil
+}
+
 // judge returns the exit status of a finished simulation.
 func judge(s *Streams, run *report.Simulation, required []requirement) error {
 	if run.Result.Interrupted {
 		return interrupted()
 	}
-	bad := run.Result.Network.Totals.LosslessDrops > 0
+	bad := run.Result.Network.Totals.LosslessDrops > 0 || run.Result.Stalled != ""
 	for _, r := range required {
 		if got := r.value(run); !(got >= r.least) {
 			fmt.Fprintf(s.Err, "weir: %s is %.3f, required %g\n", r.name, got, r.least)

@@ -14,6 +14,7 @@ import (
 	"weir/internal/cluster"
 	"weir/internal/report"
 	"weir/internal/twin"
+	"weir/internal/twin/fabric"
 	"weir/internal/twin/plan"
 )
 
@@ -52,6 +53,12 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if err := simulated(c, name); err != nil {
 		return nil, err
 	}
+	if f.algorithm != "" && !hasCollective(c) {
+		return nil, refused(errors.New("--algorithm has no effect on flows"))
+	}
+	if err := runnable(c); err != nil {
+		return nil, refused(fmt.Errorf("%s: %w", name, err))
+	}
 	bar := newProgress(s)
 	o := twin.Options{Check: f.check, Workers: f.workers, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
 	rec, err := f.startRecord(c, name, &o)
@@ -89,6 +96,44 @@ func simulated(c *cluster.Cluster, name string) error {
 	return nil
 }
 
+func hasCollective(c *cluster.Cluster) bool {
+	return slices.ContainsFunc(c.Jobs, func(j cluster.Job) bool { return j.Kind == cluster.CollectiveJob })
+}
+
+// runnable says what of the jobs does not fit the cluster, before anything is
+// simulated: an algorithm that the job cannot use, or NICs without a path.
+func runnable(c *cluster.Cluster) error {
+	routes, err := fabric.New(c)
+	if err != nil {
+		return err
+	}
+	for i := range c.Jobs {
+		job := &c.Jobs[i]
+		if job.Kind == cluster.FlowJob {
+			for _, f := range job.Flows {
+				if err := routes.Reachable(nicPort(c, f.Src), nicPort(c, f.Dst)); err != nil {
+					return fmt.Errorf("job %s: %w", job.Name, err)
+				}
+			}
+			continue
+		}
+		p, err := plan.New(c, job)
+		if err != nil {
+			return err
+		}
+		for _, size := range p.Sizes() {
+			if _, err := p.Choose(size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func nicPort(c *cluster.Cluster, r cluster.NICRef) cluster.PortID {
+	return c.Hosts[r.Host].NICs[r.NIC].Ports[0]
+}
+
 // overrides are the values of --set and of the flags that are short for them.
 func (f *simulateFlags) overrides() ([]cluster.Override, error) {
 	set, err := cluster.Sets(f.set)
@@ -114,7 +159,7 @@ func (f *simulateFlags) overrides() ([]cluster.Override, error) {
 
 // addVerdict fills in the rows' rates and expectations and the verdict.
 func addVerdict(sim *report.Simulation, c *cluster.Cluster, r *twin.Result) error {
-	if !slices.ContainsFunc(c.Jobs, func(j cluster.Job) bool { return j.Kind == cluster.CollectiveJob }) {
+	if !hasCollective(c) {
 		sim.Verdict = report.Verdict(verdict.Flows(c, r))
 		return nil
 	}

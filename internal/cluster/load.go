@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -79,6 +80,7 @@ func parseFile(data []byte, overrides []Override) (*File, error) {
 	if len(data) > maxFile {
 		return nil, (position{line: 1, column: 1}).found("a file of more than 4 MiB", "at most 4 MiB")
 	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark
 	settings, err := readSettings(data, overrides)
 	if err != nil {
 		return nil, err

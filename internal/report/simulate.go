@@ -48,6 +48,7 @@ type simulateJSON struct {
 	Preset      string            `json:"preset,omitempty"`
 	Seed        uint64            `json:"seed"`
 	Interrupted bool              `json:"interrupted,omitempty"`
+	Stalled     string            `json:"stalled,omitempty"`
 	SimulatedS  float64           `json:"simulated_s"`
 	Results     []resultJSON      `json:"results"`
 	Flows       []flowJSON        `json:"flows,omitempty"`
@@ -156,7 +157,7 @@ func WriteSimulationJSON(w io.Writer, s *Simulation) error {
 	r := s.Result
 	out := simulateJSON{
 		Schema: simulateSchema, Cluster: s.Cluster, Preset: s.Preset, Seed: s.Seed,
-		Interrupted: r.Interrupted, SimulatedS: r.Simulated.Seconds(),
+		Interrupted: r.Interrupted, Stalled: r.Stalled, SimulatedS: r.Simulated.Seconds(),
 		Results: []resultJSON{}, Findings: s.Verdict.Findings,
 		Network: networkOf(r),
 		Latency: latencyJSON{r.Messages.P50.Microseconds(), r.Messages.P99.Microseconds(), r.Messages.Count},

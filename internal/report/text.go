@@ -31,6 +31,9 @@ func WriteSimulation(w io.Writer, s *Simulation) error {
 	if s.Result.Interrupted {
 		fmt.Fprintf(b, "Interrupted after %v of simulated time: what is above is what was known by then.\n", s.Result.Simulated)
 	}
+	if s.Result.Stalled != "" {
+		fmt.Fprintf(b, "%s.\n", s.Result.Stalled)
+	}
 	fmt.Fprintln(b, s.Verdict.Sentence)
 	for _, f := range s.Verdict.Findings {
 		fmt.Fprintf(b, "%s: %s at %s: %s\n", f.Severity, f.Cause, f.Where, f.Summary)
@@ -90,6 +93,10 @@ func writeFlows(b *bufio.Writer, r *twin.Result) {
 		}
 		fmt.Fprintf(b, "%7d  %-20s %-20s %12d %9.2f %9.2f %8.2f\n", f.ID, f.Src, f.Dst, f.Bytes,
 			f.Start.Microseconds(), f.FCT.Microseconds(), float64(f.Bytes)*8/f.FCT.Seconds()/1e9)
+	}
+	if s.finished == 0 {
+		fmt.Fprintf(b, "# none of %d flows finished\n", len(r.Flows))
+		return
 	}
 	fmt.Fprintf(b, "# %d of %d flows finished; completion time mean %.3f us, p99 %.3f us, max %.3f us; goodput %.2f Gb/s\n",
 		s.finished, len(r.Flows), s.mean, s.p99, s.max, s.goodput)

@@ -16,6 +16,9 @@ type Result struct {
 	Engine      Engine
 	Simulated   units.Time
 	Interrupted bool
+	// Stalled says what was left undone when nothing could happen any more: a
+	// failed queue pair, or a deadlock. Empty in a run that ended.
+	Stalled string
 }
 
 // Collective is one row: one size of one collective job.

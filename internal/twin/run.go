@@ -80,11 +80,16 @@ func one(ctx context.Context, c *cluster.Cluster, o *Options) (*Result, *sim.His
 		}
 	}
 	err = r.simulate(ctx, o)
-	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+	stalled := errors.Is(err, sim.ErrStalled)
+	if err != nil && !stalled && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 		return nil, nil, err
 	}
 	result := r.result()
-	result.Interrupted = err != nil
+	if stalled {
+		result.Stalled = err.Error()
+	} else {
+		result.Interrupted = err != nil
+	}
 	return result, s.Latency(), nil
 }
 

@@ -135,6 +135,9 @@ func merge(parts []part) (*Result, error) {
 		out.Engine.PacketHops += r.Engine.PacketHops
 		out.Simulated += r.Simulated
 		out.Interrupted = out.Interrupted || r.Interrupted
+		if out.Stalled == "" {
+			out.Stalled = r.Stalled
+		}
 		latency.Add(p.latency)
 	}
 	out.Messages = latencyOf(&latency)

@@ -72,11 +72,16 @@ func (c *Case) Run(ctx context.Context) (*twin.Result, []Completion, error) {
 	begin := c.Now()
 	err = s.Run(ctx, units.Never)
 	wall := c.Now().Sub(begin).Seconds()
-	if err != nil && !errors.Is(err, context.Canceled) {
+	stalled := errors.Is(err, sim.ErrStalled)
+	if err != nil && !stalled && !errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
 	result, done := c.collect(s, flows, cfg.Wire)
-	result.Interrupted = err != nil
+	if stalled {
+		result.Stalled = err.Error()
+	} else {
+		result.Interrupted = err != nil
+	}
 	result.Engine.Wall = wall
 	return result, done, nil
 }
