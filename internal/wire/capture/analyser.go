@@ -52,20 +52,21 @@ type Analyser struct {
 	seen    Sighting // of packet
 	flows   flowTable
 
-	frames, bytes  uint64
-	roceV2, roceV1 uint64
-	malformed      uint64 // to port 4791 or of RoCE's types, and not decodable
-	fragments      uint64
-	untracked      uint64 // packets of flows beyond maxFlows
-	otherLinks     uint64 // frames of unknown link types
-	otherLink      pcapfile.LinkType
-	opcodes        [256]uint64
-	icrc, icrcV1   [3]uint64
-	ecn            [4]uint64
-	pfcFrames      uint64
-	pauseFrames    uint64
-	tunnelled      uint64
-	vlanTagged     uint64
+	frames, bytes     uint64
+	roceV2, roceV1    uint64
+	malformed         uint64 // to port 4791 or of RoCE's types, and not decodable
+	fragments         uint64
+	untracked         uint64 // packets of flows beyond maxFlows
+	otherLinks        uint64 // frames of unknown link types
+	empty, firstEmpty uint64 // frames of 0 bytes on the wire, and the first of them
+	otherLink         pcapfile.LinkType
+	opcodes           [256]uint64
+	icrc, icrcV1      [3]uint64
+	ecn               [4]uint64
+	pfcFrames         uint64
+	pauseFrames       uint64
+	tunnelled         uint64
+	vlanTagged        uint64
 
 	damages    map[*flow]*damage
 	pausers    []*pauser
@@ -178,6 +179,9 @@ func (a *Analyser) show() {
 // other counts a frame that is not RoCE, or not recognisably so.
 func (a *Analyser) other(rec *pcapfile.Record, err error) {
 	switch {
+	case rec.WireLen == 0:
+		a.empty++
+		note(&a.firstEmpty, a.frames)
 	case !knownLink(rec.LinkType):
 		a.otherLinks++
 		a.otherLink = rec.LinkType

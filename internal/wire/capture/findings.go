@@ -47,6 +47,14 @@ func (a *Analyser) judgeFile(ps *problems) {
 			return fmt.Sprintf("The kernel dropped %s because this program was too slow: what looks lost below may have passed.", many(a.dropped, "frame"))
 		}
 	}
+	if a.empty > 0 {
+		p := ps.get("empty", roce.GID{}, roce.GID{})
+		p.cause, p.severity, p.confidence, p.where = "unknown", finding.Warning, 1, "the capture"
+		p.summary = func(*problem) string {
+			return many(a.empty, "frame") + " of 0 bytes: the file is filled with zeros there, as after a lost write."
+		}
+		p.see(a.firstEmpty, "the first of them")
+	}
 	if a.otherLinks > 0 {
 		p := ps.get("link type", roce.GID{}, roce.GID{})
 		p.cause, p.severity, p.confidence, p.where = "unknown", finding.Warning, 1, "the capture"
