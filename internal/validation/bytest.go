@@ -61,7 +61,7 @@ func closedForms() []Target {
 			testRow{"requester against responder, W = 45, 30, 113, p to 1e-2", "table of V02", "±3 %", "rc", "TestGoBackNGoodput"})},
 		{ID: "V04", Title: "Go-back-0 livelock", Source: guo + ", section 4.1; M p (1-p)^M / (1-(1-p)^M)", Run: byTest(
 			testRow{"every 256th packet lost, 4 MB messages", "goodput 0", "exact", "rc", "TestGoBack0Livelock"},
-			testRow{"random loss 1/256, M = 64 to 4096", "0.88, 0.074, 1.7e-6", "±2 %", "rc", "TestGoBack0Goodput"})},
+			testRow{"random loss 1/256, M = 64 to 1024", "0.88 ... 0.074", "±2 %; ±5 % for M = 1024 but with WEIR_LONG=1", "rc", "TestGoBack0Goodput"})},
 		{ID: "V05", Title: "Timer ladder", Source: "4.096 us x 2^t (InfiniBand Architecture Specification 9.7.6.1.3)", Run: byTest(
 			testRow{"t = 14, 18, 20, 22", "67.1 ms, 1.074 s, 4.295 s, 17.18 s", "exact", "rc", "TestTimeout"})},
 		{ID: "V08", Title: "Reaction point with vendor defaults", Source: "defaults of the adapter's firmware parameters", Run: byTest(
