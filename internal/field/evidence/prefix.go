@@ -14,7 +14,7 @@ type label struct {
 
 var (
 	// "[1,0]<stdout>:" of Open MPI, "[prterun-host-1@1,0]<stdout>:" of PRRTE.
-	mpiTag = tool.MustCompile(`^\[(?:[^\[\]\s]*[@,])?(\d+),(\d+)\]<(?:stdout|stderr|stddiag)>(?:\[[^\]]*\])?: ?`)
+	mpiTag = tool.MustCompile(`^\[(?:[^\[\]\s]*[@,])?(\d+),(\d+)\]<(?:stdout|stderr|stddiag)>(?:\[[^\]]*\])?:`)
 	// "[56] " of Hydra's -prepend-rank; "[rank3]:", "[default3]:" of torchrun.
 	rankTag = tool.MustCompile(`^\[(?:rank|default)?(\d+)\](?::\s?|\s|$)`)
 	// "[pod/name/container] " of kubectl logs --prefix.
@@ -46,6 +46,11 @@ func certainPrefix(text string) (string, label) {
 			lb.stream += m[0]
 			lb.rank = m[2]
 			text = text[len(m[0]):]
+			// PRRTE writes a space behind the tag; Open MPI 4 none, and what
+			// follows is the line's own indentation.
+			if strings.Contains(m[0], "@") {
+				text = strings.TrimPrefix(text, " ")
+			}
 			continue
 		}
 		if m := podTag.FindStringSubmatch(text); m != nil {
