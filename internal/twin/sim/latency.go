@@ -6,14 +6,18 @@ import (
 	"weir/units"
 )
 
-// A Histogram counts times in steps of at most 1/32 of their value, from
+// A Histogram counts times in steps of at most 1/256 of their value, from
 // nanoseconds up. The zero value is empty.
 type Histogram struct {
 	Count   uint64
 	buckets [64 * histogramSteps]uint64
 }
 
-const histogramSteps = 32
+// histogramSteps is a power of two, 2^histogramBits.
+const (
+	histogramBits  = 8
+	histogramSteps = 1 << histogramBits
+)
 
 func (h *Histogram) add(t units.Time) {
 	h.Count++
@@ -28,14 +32,14 @@ func (h *Histogram) Add(other *Histogram) {
 	}
 }
 
-// bucketOf: times below 32 ns have a bucket for each ns, every doubling above
-// has 32.
+// bucketOf: times below 256 ns have a bucket for each ns, every doubling above
+// has 256.
 func bucketOf(t units.Time) int {
 	ns := uint64(max(t, 0) / units.Nanosecond)
 	if ns < histogramSteps {
 		return int(ns)
 	}
-	shift := bits.Len64(ns) - 6
+	shift := bits.Len64(ns) - histogramBits - 1
 	return (shift+1)*histogramSteps + int(ns>>shift) - histogramSteps
 }
 
