@@ -126,8 +126,9 @@ func (r BitRate) Pace() Pace {
 	return Pace(q)
 }
 
-// Time returns the time of n bytes at this pace. For rates of 1 Gb/s and up it
-// equals TransmitTime to the picosecond for n up to 64 KiB.
+// Time returns the time of n bytes at this pace. It is exact where a byte takes
+// whole picoseconds (10, 25, 40, 50, 100, 200, 400 and 800 Gb/s); at other rates
+// of 1 Gb/s and up it is within a picosecond of TransmitTime for n up to 64 KiB.
 func (p Pace) Time(n uint32) Time {
 	hi, lo := bits.Mul64(uint64(p), uint64(n))
 	lo, carry := bits.Add64(lo, 1<<(paceShift-1), 0)
