@@ -255,15 +255,8 @@ func (s *Sim) headroom(p cluster.PortID) units.Bytes {
 	}
 	frame := s.frame() + units.Bytes(s.wire.Gap)
 	need := link.Rate.BytesIn(wait) + 3*frame + units.Bytes(2*(s.wire.PFC+s.wire.Gap))
-	return max(need, driverHeadroom(link, c.QoS.MTU))
-}
-
-// driverHeadroom is the rule of a widespread NIC driver for its own receive
-// buffers (mlx5, port_buffer.c): (301 + 2.16 x metres) bytes for each Gb/s, of
-// which at least 40 are counted, and 2.72 x MTU.
-func driverHeadroom(l *cluster.Link, mtu units.Bytes) units.Bytes {
-	metres := l.Delay / (5 * units.Nanosecond)
-	return units.Bytes((301*100+216*int64(metres))*int64(max(l.Rate, 40*units.Gbps)/units.Gbps)/100) + mtu*272/100
+	metres := units.Metres(link.Delay / (5 * units.Nanosecond)) // of cable with this delay
+	return max(need, qos.HeadroomDriver(link.Rate, metres, c.QoS.MTU))
 }
 
 // priorities is the number of priorities as an index bound.
