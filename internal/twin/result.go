@@ -11,6 +11,7 @@ import (
 type Result struct {
 	Collectives []Collective
 	Flows       []Flow
+	Steps       []Step
 	Network     Network
 	Messages    Latency
 	Engine      Engine
@@ -31,7 +32,25 @@ type Collective struct {
 	Bytes     units.Bytes
 	Ranks     int
 	Time      units.Time // mean over iterations
-	Fidelity  string     // "packet"
+	Fidelity  string     // "packet" or "flow"
+
+	// CPUShare is the share of the busiest host's cores that the transport took
+	// while the collective ran, 0 to 1; 0 where a NIC moves the data.
+	CPUShare float64
+}
+
+// Step is one step of a training job. Its parts add up: Time is Compute and
+// ExposedCommunication, the part of communication that no computation hides.
+type Step struct {
+	Job                  string
+	Time, Compute        units.Time
+	ExposedCommunication units.Time
+	Jitter               units.Time // longest less shortest step of the run; 0 for a run of one
+	CommunicationShare   float64    // of the step's time, 0 to 1: exposed only
+	GPUUtilisation       float64    // Compute over Time, 0 to 1
+	Epoch                units.Time // one pass over the data set; 0 if its size is not given
+	Fidelity             string     // as of Collective
+	CPUShare             float64    // as of Collective
 }
 
 // Flow is one transfer of a flow job.
