@@ -163,13 +163,13 @@ func (j *jsonList) next(name string) {
 	j.some = false
 }
 
-// writeFactsText writes a table for each source, then what was not understood
-// and not read.
+// writeFactsText writes a table, values last since some are long, then what
+// was not understood and not read.
 func writeFactsText(w io.Writer, report *evidence.Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SUBJECT\tKEY\tVALUE\tPLACE")
+	fmt.Fprintln(t, "SUBJECT\tKEY\tPLACE\tVALUE")
 	for _, f := range report.Facts {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", subjectText(f.Subject), f.Key, valueText(f), place(f.Origin))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", subjectText(f.Subject), f.Key, place(f.Origin), valueText(f))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -81,8 +81,19 @@ const (
 // The constructors.
 func OfText(s string) Value   { return Value{kind: Text, s: s} }
 func OfUint(u uint64) Value   { return Value{kind: Uint, u: u} }
-func OfFloat(f float64) Value { return Value{kind: Float, f: f} }
+func OfFloat(f float64) Value { return Value{kind: Float, f: decimal(f)} }
 func OfList(l []string) Value { return Value{kind: List, l: l} }
+
+// decimal rounds to the 15 significant digits that a double holds of any
+// decimal number: a factor between units leaves 7.000000000000001 otherwise.
+func decimal(f float64) float64 {
+	g, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64)
+	if err != nil { // beyond the largest double
+		return f
+	}
+	return g
+}
+
 func OfBool(b bool) Value {
 	v := Value{kind: Bool}
 	if b {

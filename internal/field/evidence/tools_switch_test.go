@@ -387,6 +387,16 @@ PFC : enabled
 IEEE8021-PFC-MIB::ieee8021PfcRequests.7 = Counter32: 5
 iso.3.111.2.802.1.1.21.1.1.1.3.8 = Counter32: 6
 `,
+	"snmp of interfaces": `IF-MIB::ifDescr.1001 = STRING: "port 1"
+.1.3.6.1.2.1.2.2.1.3.1001 = INTEGER: ethernetCsmacd(6)
+IF-MIB::ifMtu.1001 = INTEGER: 9216
+IF-MIB::ifOperStatus.1001 = INTEGER: up(1)
+IF-MIB::ifInDiscards.1001 = Counter32: 44
+iso.3.6.1.2.1.31.1.1.1.1.1001 = STRING: "Ethernet1/1"
+iso.3.6.1.2.1.31.1.1.1.6.1001 = Counter64: 18446744073709551615
+IF-MIB::ifHighSpeed.1001 = Gauge32: 400000
+EtherLike-MIB::dot3OutPauseFrames.1001 = Counter32: 12
+`,
 }
 
 func TestSwitchOutputs(t *testing.T) {
@@ -422,13 +432,14 @@ func TestSwitchOutputs(t *testing.T) {
 			"Et1/1 qos.pfc.enabled=3,4", "Et1/1 watchdog.enabled=true", "Et1/2 pfc.mode=off"},
 		"minigraph": {"gpu17/eth4 link.neighbour=leaf-3/Ethernet8", "leaf-3/Ethernet8 link.neighbour=gpu17/eth4",
 			"leaf-3/Ethernet8 link.speed=400000000000", "leaf-3 switch.system=sonic", " switch.hwsku=Force10-S6000"},
-		"h3c lldp":   {"FGE1/0/9 link.neighbour=spine9/FourHundredGigE1/0/2"},
-		"junos":      {"qfx/et-0/0/9 link.state=down", "qfx/et-0/0/9 link.mtu=9216", "qfx/et-0/0/9 link.speed=400000000000", "qfx/et-0/0/9 pause.rx_frames=6", "qfx/et-0/0/9/4 pfc.rx_frames=8", "qfx/et-0/0/10/4 pfc.tx_frames=2"},
-		"junos lldp": {"et-0/0/9 link.neighbour=spine3/et-0/0/1"},
-		"nxos lldp":  {"Eth1/3 link.neighbour=leaf-with-a-very-long-name.example.net/Ethernet1/49", "Eth1/4 link.neighbour=gpu9/enp1s0"},
-		"onyx":       {" roce.mode=semi-lossless", " qos.trust=both", " qos.app.udp.4791.priority=4", " ecn.enabled=false", " ecn.max=20000", " qos.pfc.enabled=4"},
-		"openconfig": {"et-0/0/4/5 queue.ecn_marked_packets=12", "et-0/0/4/5 queue.drop_packets=3", "et-0/0/5 port.rx_bytes=99", "et-0/0/5 pause.rx_frames=4", "et-0/0/6/2 queue.packets=8"},
-		"snmp":       {"FortyGigE1/0/7 pfc.tx_frames=5", "8 pfc.rx_frames=6"},
+		"h3c lldp":           {"FGE1/0/9 link.neighbour=spine9/FourHundredGigE1/0/2"},
+		"junos":              {"qfx/et-0/0/9 link.state=down", "qfx/et-0/0/9 link.mtu=9216", "qfx/et-0/0/9 link.speed=400000000000", "qfx/et-0/0/9 pause.rx_frames=6", "qfx/et-0/0/9/4 pfc.rx_frames=8", "qfx/et-0/0/10/4 pfc.tx_frames=2"},
+		"junos lldp":         {"et-0/0/9 link.neighbour=spine3/et-0/0/1"},
+		"nxos lldp":          {"Eth1/3 link.neighbour=leaf-with-a-very-long-name.example.net/Ethernet1/49", "Eth1/4 link.neighbour=gpu9/enp1s0"},
+		"onyx":               {" roce.mode=semi-lossless", " qos.trust=both", " qos.app.udp.4791.priority=4", " ecn.enabled=false", " ecn.max=20000", " qos.pfc.enabled=4"},
+		"openconfig":         {"et-0/0/4/5 queue.ecn_marked_packets=12", "et-0/0/4/5 queue.drop_packets=3", "et-0/0/5 port.rx_bytes=99", "et-0/0/5 pause.rx_frames=4", "et-0/0/6/2 queue.packets=8"},
+		"snmp":               {"FortyGigE1/0/7 pfc.tx_frames=5", "8 pfc.rx_frames=6"},
+		"snmp of interfaces": {"Ethernet1/1 link.mtu=9216", "Ethernet1/1 link.state=up", "Ethernet1/1 port.rx_drops=44", "Ethernet1/1 port.rx_bytes=18446744073709551615", "Ethernet1/1 link.speed=400000000000", "Ethernet1/1 pause.tx_frames=12"},
 	}
 	for name, text := range switchOutputs {
 		t.Run(name, func(t *testing.T) {

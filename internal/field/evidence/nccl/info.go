@@ -34,49 +34,61 @@ var (
 	assignedText  = tool.MustCompile(`^(?:Using network|Assigned NET plugin) (\S+)`)
 )
 
-// info reads an INFO line. Most say nothing about the network, and are
-// understood without a fact.
-func (r *record) info() {
+// info reads an INFO line and reports whether it is a known one.
+func (r *record) info() bool {
 	t := r.text
 	switch {
 	case strings.Contains(t, " via "):
 		if m := viaText.FindStringSubmatch(t); m != nil {
 			r.channel(m)
+			return true
 		}
 	case strings.HasPrefix(t, "Ring "), strings.HasPrefix(t, "Tree "), strings.HasPrefix(t, "Trees "), strings.HasPrefix(t, "Channel "):
-		r.graph(t)
+		if r.graph(t) {
+			return true
+		}
 	case strings.Contains(t, "_") && envText.MatchString(t):
 		m := envText.FindStringSubmatch(t)
 		if r.p.first(m[1], m[2]) {
 			host.Variable(r.out, r.N, r.p.subject, m[1], plainValue(m[2]))
 		}
+		return true
 	case strings.HasPrefix(t, "Bootstrap"):
 		if m := bootstrapText.FindStringSubmatch(t); m != nil {
 			for _, i := range indexedName.FindAllStringSubmatch(m[1], 64) {
 				r.once("nccl.bootstrap", i[1])
 			}
+			return true
 		}
 	case strings.HasPrefix(t, "NET/"):
-		r.net(t)
+		if r.net(t) {
+			return true
+		}
 	case strings.Contains(t, "GPU Direct RDMA"):
-		r.gdr(t)
+		if r.gdr(t) {
+			return true
+		}
 	case assignedText.MatchString(t):
 		r.once("nccl.network", assignedText.FindStringSubmatch(t)[1])
+		return true
 	case pluginText.MatchString(t):
 		r.once("nccl.plugin", pluginText.FindStringSubmatch(t)[1])
+		return true
 	case strings.HasPrefix(t, "Plugin Path :"):
 		r.once("nccl.plugin_path", strings.TrimSpace(strings.TrimPrefix(t, "Plugin Path :")))
+		return true
 	case strings.HasPrefix(t, "DMA-BUF is available"):
 		r.onceBool("nccl.dmabuf", true)
+		return true
 	case strings.HasPrefix(t, "HINT:"):
 		r.once("nccl.hint", strings.TrimSpace(strings.TrimPrefix(t, "HINT:")))
-	default:
-		r.setup(t)
+		return true
 	}
+	return r.setup(t) || plain(t)
 }
 
 // setup reads the lines of a communicator's set-up.
-func (r *record) setup(t string) {
+func (r *record) setup(t string) bool {
 	switch {
 	case strings.HasPrefix(t, "Connected all "):
 		what, _, _ := strings.Cut(strings.TrimPrefix(t, "Connected all "), ",")
@@ -108,7 +120,10 @@ func (r *record) setup(t string) {
 		m := versionLine.FindStringSubmatch(t)
 		r.once("nccl.version", m[2]+m[4])
 		r.once("nccl.library", strings.ToLower(m[1]+m[3]))
+	default:
+		return false
 	}
+	return true
 }
 
 // plainValue drops the full stop that ends the sentence behind a number.
@@ -172,7 +187,7 @@ func (r *record) channel(m []string) {
 }
 
 // graph reads rings and trees in their several forms.
-func (r *record) graph(t string) {
+func (r *record) graph(t string) bool {
 	if m := ringText.FindStringSubmatch(t); m != nil {
 		r.ring(m[3], number(m[1]), strings.TrimPrefix(m[0][strings.Index(m[0], ":")+1:], " "))
 	} else if m := treeText.FindStringSubmatch(t); m != nil {
@@ -184,7 +199,10 @@ func (r *record) graph(t string) {
 		for _, m := range treesText.FindAllStringSubmatch(t, 256) {
 			r.tree(m[3], m[1], m[2])
 		}
+	} else {
+		return false
 	}
+	return true
 }
 
 // number drops leading zeros: channel 03 is channel 3.
@@ -219,16 +237,18 @@ func (p *process) order(r *record, channel, ranks string) {
 }
 
 // net reads lines that start with NET/.
-func (r *record) net(t string) {
+func (r *record) net(t string) bool {
 	switch {
 	case strings.Contains(t, "No device found"):
 		r.onceBool("nccl.no_device", true)
 	case strings.Contains(t, "GPU Direct RDMA"):
-		r.gdr(t)
+		return r.gdr(t)
 	case strings.Contains(t, " qpn "):
-		if m := qpText.FindStringSubmatch(t); m != nil {
-			r.queuePair(m)
+		m := qpText.FindStringSubmatch(t)
+		if m == nil {
+			return false
 		}
+		r.queuePair(m)
 	case strings.HasPrefix(t, "NET/Plugin"):
 		switch {
 		case strings.Contains(t, "No plugin found"), strings.Contains(t, "Could not find"), strings.Contains(t, "internal network plugin"):
@@ -236,12 +256,17 @@ func (r *record) net(t string) {
 			r.once("nccl.plugin", "internal")
 		case pluginText.MatchString(t):
 			r.once("nccl.plugin", pluginText.FindStringSubmatch(t)[1])
+		case !strings.Contains(t, "dlerror"):
+			return false
 		}
 	case usingText.MatchString(t):
 		r.using(usingText.FindStringSubmatch(t))
 	case strings.Contains(t, "Got async event"), strings.Contains(t, "Got non-fatal async event"):
 		r.warn()
+	default:
+		return false
 	}
+	return true
 }
 
 // using reads the list of devices of a network.
@@ -271,10 +296,10 @@ func (r *record) using(m []string) {
 	}
 }
 
-func (r *record) gdr(t string) {
+func (r *record) gdr(t string) bool {
 	m := gdrText.FindStringSubmatch(t)
 	if m == nil {
-		return
+		return false
 	}
 	device := m[5]
 	if device == "" {
@@ -284,6 +309,7 @@ func (r *record) gdr(t string) {
 	if m[1] == "DMABUF" {
 		r.onceBool("nccl.dmabuf", true)
 	}
+	return true
 }
 
 // queuePair reads "NET/IB: Dev 0 Port 1 qpn 58 mtu 3 GID 3 (0/A10B000AFFFF0000)".

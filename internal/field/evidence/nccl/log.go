@@ -130,7 +130,12 @@ func (r *logRun) Take(l *tool.Line, out *tool.Out) {
 	case "WARN", "ERROR", "ABORT":
 		rec.warn()
 	case "INFO":
-		rec.info()
+		if !rec.info() {
+			out.NotUnderstood(l)
+		}
+	case "TRACE", "CALL": // what debug builds tell of every call
+	default:
+		out.NotUnderstood(l)
 	}
 }
 

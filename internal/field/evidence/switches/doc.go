@@ -22,7 +22,7 @@ func Parsers() []tool.Parser {
 		[]tool.Parser{nvueTree, nvueJSON, netqFilters, netqReasons},
 		[]tool.Parser{nxosPFC, nxosPFCJSON, nxosQueuing, nxosWatchdog, nxosModule},
 		[]tool.Parser{eosPFC, eosPFCStatus, eosPFCJSON, eosWatchdogJSON, eosECNJSON},
-		[]tool.Parser{onyxRoCE, huaweiPFC, huaweiBuffer, huaweiAIECN, h3cPFC, junosPFC, openConfig, snmpPFC},
+		[]tool.Parser{onyxRoCE, huaweiPFC, huaweiBuffer, huaweiAIECN, h3cPFC, junosPFC, openConfig, snmpWalk},
 		lldpParsers(),
 		configurations(),
 	)
