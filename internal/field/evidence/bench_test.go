@@ -76,3 +76,22 @@ func BenchmarkCounters(b *testing.B) {
 	head := "NIC statistics:\n" + strings.Repeat("     rx_prio3_bytes: 123456789012\n     rx5_packets: 5\n", 200)
 	benchmarkLines(b, func(int) string { return head })
 }
+
+// BenchmarkHosts reads what a collector brings from many hosts: statistics of
+// several NICs one after the other, each behind its command line.
+func BenchmarkHosts(b *testing.B) {
+	names := []string{"rx_packets", "tx_packets", "rx_vport_rdma_unicast_bytes", "tx_vport_rdma_unicast_bytes", "rx_discards_phy", "rx_crc_errors_phy", "outbound_pci_stalled_wr", "module_unplug"}
+	for p := range 8 {
+		for _, n := range []string{"rx_prio%d_bytes", "rx_prio%d_pause", "rx_prio%d_pause_duration", "tx_prio%d_bytes", "tx_prio%d_pause", "rx_prio%d_discards"} {
+			names = append(names, fmt.Sprintf(n, p))
+		}
+	}
+	benchmarkLines(b, func(i int) string {
+		var s strings.Builder
+		fmt.Fprintf(&s, "root@gpu%03d:~# ethtool -S eth%d\nNIC statistics:\n", i/8, i%8)
+		for k, n := range names {
+			fmt.Fprintf(&s, "     %s: %d\n", n, i*1000+k)
+		}
+		return s.String()
+	})
+}

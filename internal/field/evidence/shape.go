@@ -1,28 +1,35 @@
 package evidence
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"weir/internal/field/evidence/tool"
+)
 
 const (
 	// maxRefusals is how often all parsers must have refused a line of one
 	// shape before they are no longer asked: a training program prints the
-	// same line a million times with other numbers.
+	// same line a million times with other numbers, and so does a list of
+	// counters that an open session reads.
 	maxRefusals = 32
 	maxShapes   = 4096
 )
 
-// shapes counts the lines that no parser took, by their text without numbers.
+// shapes counts the lines that no parser took from the session that claims
+// them, if any, by their text without numbers.
 type shapes struct {
 	seed   maphash.Seed
 	counts map[uint64]uint8
 	text   []byte // reused
 }
 
-// of returns the shape of a line: each run of digits is one digit.
-func (s *shapes) of(text string) uint64 {
+// of returns the shape of a line that the session of a tool claims with a
+// score: each run of digits is one digit.
+func (s *shapes) of(text, claim string, score tool.Score) uint64 {
 	if s.counts == nil {
 		s.seed, s.counts = maphash.MakeSeed(), map[uint64]uint8{}
 	}
-	b := s.text[:0]
+	b := append(append(s.text[:0], claim...), 0, byte(score))
 	digit := false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -41,8 +48,8 @@ func (s *shapes) of(text string) uint64 {
 // hopeless reports whether lines of the shape were refused often enough.
 func (s *shapes) hopeless(shape uint64) bool { return s.counts[shape] >= maxRefusals }
 
-// refused counts a refusal.
-func (s *shapes) refused(shape uint64) {
+// count counts a refusal.
+func (s *shapes) count(shape uint64) {
 	n := s.counts[shape]
 	if n < maxRefusals && (n > 0 || len(s.counts) < maxShapes) {
 		s.counts[shape] = n + 1

@@ -38,7 +38,7 @@ type stream struct {
 
 	goesOn    bool      // the command line goes on in the next line
 	commandAt tool.Line // its first line
-	unknown   shapes
+	refused   shapes
 	json      *strings.Builder // a document being gathered, nil if none
 	jsonLines []tool.Line
 	jsonDepth jsonDepth
@@ -169,17 +169,18 @@ func (s *stream) claim(l *tool.Line) (*session, tool.Score) {
 // recognised starts a session for the window's first line if a parser knows it
 // better than the session that claims it.
 func (s *stream) recognised(w *tool.Window, owner *session, score tool.Score) (*session, tool.Score) {
-	shape := s.unknown.of(w.First())
-	if s.unknown.hopeless(shape) {
+	claim := ""
+	if owner != nil {
+		claim = owner.parser.Tool
+	}
+	shape := s.refused.of(w.First(), claim, score)
+	if s.refused.hopeless(shape) {
 		return owner, score
 	}
-	p, ps := s.recognise(w, owner, min(score, tool.Sure-1))
-	switch {
-	case p != nil:
+	if p, ps := s.recognise(w, owner, min(score, tool.Sure-1)); p != nil {
 		return s.begin(p), ps
-	case score == tool.No:
-		s.unknown.refused(shape)
 	}
+	s.refused.count(shape)
 	return owner, score
 }
 
@@ -264,7 +265,7 @@ func (s *stream) startCommand(c command, l *tool.Line) {
 	}
 	s.ctx = &ctx
 	s.idle = 0
-	s.unknown.forget()
+	s.refused.forget()
 	s.goesOn = strings.HasSuffix(strings.TrimSpace(l.Text), "\\")
 	s.commandAt = *l
 	if s.goesOn {

@@ -73,6 +73,8 @@ var ethtoolStatistics = tool.Parser{
 					return tool.No
 				case !strings.HasPrefix(l.Text, "     "):
 					return tool.Weak
+				case head && l.Text[5] != ' ': // ethtool's own indentation, below its own title
+					return tool.Own
 				case head || roceStat(name):
 					return tool.Sure
 				}
