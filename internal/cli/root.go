@@ -8,14 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // Exit statuses, the same for every command.
@@ -60,34 +57,12 @@ func failed(err error) error  { return &exitError{ExitEnvironment, err} }
 func interrupted() error      { return &exitError{ExitInterrupted, nil} }
 
 // Main runs the command line of the process and returns its exit status.
-func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	s := &Streams{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now,
-		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
-	}
-	return Run(ctx, s, os.Args[1:])
-}
+func Main() int { return MainProgram(newRoot) }
 
 // Run runs one command line and returns its exit status. Errors are printed
 // on s.Err as one line.
 func Run(ctx context.Context, s *Streams, args []string) int {
-	root := newRoot(s)
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return ExitOK
-	}
-	var exit *exitError
-	if !errors.As(err, &exit) {
-		// cobra's own errors are all about usage.
-		exit = &exitError{ExitRefused, err}
-	}
-	if exit.err != nil {
-		fmt.Fprintf(s.Err, "weir: %s\n", oneLine(exit.err))
-	}
-	return exit.status
+	return runProgram(ctx, s, newRoot(s), args)
 }
 
 func newRoot(s *Streams) *cobra.Command {
@@ -101,9 +76,6 @@ func newRoot(s *Streams) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.SetOut(s.Out)
-	root.SetErr(s.Err)
-	root.SetIn(s.In)
 	root.AddCommand(newSimulate(s), newCluster(s), newPcap(s), newExplain(s), newVersion(s), newFacts(s))
 	root.AddCommand(newDiagnose(s), newPerf(s), newProbe(s))
 	return root

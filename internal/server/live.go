@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"weir/internal/cluster"
+	"weir/internal/store"
+)
+
+// Live is a running server: what its parts share.
+type Live struct {
+	Store   store.Store
+	Cluster *cluster.Cluster
+	File    string // the cluster file as the user named it
+	Source  string // --source as the user gave it
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// A source appends samples to the store until ctx ends. It returns early only
+// when it can never go on.
+type source func(ctx context.Context, live *Live) error
+
+// sources are the kinds of --source.
+var sources = map[string]source{
+	"agents": func(ctx context.Context, _ *Live) error { <-ctx.Done(); return nil },
+}
+
+// run serves and fills the store until ctx ends or one of the two fails.
+func (l *Live) run(ctx context.Context, fill source, serve func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	results := make(chan error, 2)
+	for _, part := range []func(context.Context) error{serve, func(ctx context.Context) error { return fill(ctx, l) }} {
+		go func() {
+			err := part(ctx)
+			if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				err = nil
+			}
+			if err != nil {
+				stop()
+			}
+			results <- err
+		}()
+	}
+	return errors.Join(<-results, <-results)
+}
+
+// handler is everything behind the listener.
+func (l *Live) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/api/v1/", l.Store.API())
+	ok := func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) }
+	mux.HandleFunc("GET /-/healthy", ok)
+	mux.HandleFunc("GET /-/ready", ok)
+	mux.Handle("/", dashboard(l))
+	return mux
+}
