@@ -1,6 +1,6 @@
-// Package record writes the counters of a simulated fabric over simulated
-// time into a record on disk, under the names and in the units of the metric
-// table.
+// Package record reads the counters of a simulated fabric over simulated time,
+// under the names and in the units of the metric table, and writes them into a
+// record on disk or gives them to another sink.
 package record
 
 import (
@@ -13,11 +13,26 @@ import (
 	"weir/units"
 )
 
-// A Recorder samples one simulation. Give its Sample method to the run and
-// call Close at the end, also of an interrupted run.
+// A Sink takes the readings of one instant after another: Begin, Set for each
+// series whose value is known, End. Times rise.
+type Sink interface {
+	Begin(at units.Time)
+	Set(series uint32, value uint64)
+	End() error
+}
+
+// A Recorder samples one simulation into a record on disk. Give its Sample
+// method to the run and call Close at the end, also of an interrupted run.
 type Recorder struct {
+	*Sampler
+	out *telemetry.Writer
+}
+
+// A Sampler reads a simulation's counters into a sink.
+type Sampler struct {
 	cluster *cluster.Cluster
-	out     *telemetry.Writer
+	tick    units.Time // what durations are counted in
+	out     Sink
 	cards   []card
 	ports   []port
 	last    units.Time
@@ -57,7 +72,22 @@ const maxPerPriority = 16
 // New begins a record of a cluster's simulation in an empty directory, with
 // all counters at zero at time 0.
 func New(root *os.Root, c *cluster.Cluster, h telemetry.Header, opt telemetry.WriterOptions) (*Recorder, error) {
-	r := &Recorder{cluster: c}
+	s, reg, err := NewSampler(c, units.Microsecond)
+	if err != nil {
+		return nil, err
+	}
+	out, err := telemetry.Create(root, h, reg, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Recorder{s, out}, s.Start(out)
+}
+
+// NewSampler lists the series of a cluster's simulation. Durations, which the
+// metric table has in microseconds, are counted in ticks: a sink that scales
+// them asks for finer ones. Start comes before the first Sample.
+func NewSampler(c *cluster.Cluster, tick units.Time) (*Sampler, *telemetry.Registry, error) {
+	r := &Sampler{cluster: c, tick: tick}
 	reg := telemetry.NewRegistry()
 	prios := priorities(c)
 	for h := range c.Hosts {
@@ -73,19 +103,23 @@ func New(root *os.Root, c *cluster.Cluster, h telemetry.Header, opt telemetry.Wr
 		}
 	}
 	if r.err != nil {
-		return nil, r.err
-	}
-	var err error
-	if r.out, err = telemetry.Create(root, h, reg, opt); err != nil {
-		return nil, err
+		return nil, nil, r.err
 	}
 	r.base, r.latest, r.counter = make([]uint64, reg.Len()), make([]uint64, reg.Len()), make([]bool, reg.Len())
-	r.out.Begin(0)
 	for n := range reg.Len() {
 		r.counter[n] = reg.Metric(uint32(n)).Kind == telemetry.Counter
-		r.out.Set(uint32(n), 0)
 	}
-	return r, r.out.End()
+	return r, reg, nil
+}
+
+// Start gives the sink all counters at zero at time 0.
+func (r *Sampler) Start(out Sink) error {
+	r.out = out
+	out.Begin(0)
+	for n := range r.base {
+		out.Set(uint32(n), 0)
+	}
+	return out.End()
 }
 
 // priorities lists those that the cluster's classes use.
@@ -103,7 +137,7 @@ func priorities(c *cluster.Cluster) []uint8 {
 	return out
 }
 
-func (r *Recorder) add(reg *telemetry.Registry, metric string, values ...string) uint32 {
+func (r *Sampler) add(reg *telemetry.Registry, metric string, values ...string) uint32 {
 	n, err := reg.Add(telemetry.MustLookup(metric), values...)
 	if err != nil && r.err == nil {
 		r.err = err
@@ -127,7 +161,7 @@ func cardValues(c *sim.NICCounters) [len(cardMetrics)]uint64 {
 	}
 }
 
-func (r *Recorder) addCard(reg *telemetry.Registry, host string, ref cluster.NICRef, prios []uint8) {
+func (r *Sampler) addCard(reg *telemetry.Registry, host string, ref cluster.NICRef, prios []uint8) {
 	nic := &r.cluster.Hosts[ref.Host].NICs[ref.NIC]
 	k := card{ref: ref}
 	for i, metric := range cardMetrics {
@@ -157,7 +191,7 @@ func (r *Recorder) addCard(reg *telemetry.Registry, host string, ref cluster.NIC
 
 // hostPriority registers what a host's port counts of a priority, in the
 // order of hostValues.
-func (r *Recorder) hostPriority(reg *telemetry.Registry, at []string, prio uint8) perPriority {
+func (r *Sampler) hostPriority(reg *telemetry.Registry, at []string, prio uint8) perPriority {
 	k := perPriority{prio: prio}
 	p := strconv.Itoa(int(prio))
 	for i, m := range [...]struct{ metric, direction string }{
@@ -170,14 +204,14 @@ func (r *Recorder) hostPriority(reg *telemetry.Registry, at []string, prio uint8
 	return k
 }
 
-func hostValues(c *sim.PriorityCounters) (v [maxPerPriority]uint64, n int) {
+func hostValues(c *sim.PriorityCounters, tick units.Time) (v [maxPerPriority]uint64, n int) {
 	return [maxPerPriority]uint64{
 		c.TxFrames, c.TxBytes, c.RxFrames, c.RxBytes,
-		c.TxXOFF + c.TxXON, c.RxXOFF + c.RxXON, c.RxXON, uint64(c.Paused / units.Microsecond),
+		c.TxXOFF + c.TxXON, c.RxXOFF + c.RxXON, c.RxXON, uint64(c.Paused / tick),
 	}, 8
 }
 
-func (r *Recorder) addSwitch(reg *telemetry.Registry, n *cluster.Node, prios []uint8) {
+func (r *Sampler) addSwitch(reg *telemetry.Registry, n *cluster.Node, prios []uint8) {
 	for _, id := range n.Ports {
 		name := r.cluster.Ports[id].Name
 		p := port{id: id}
@@ -196,7 +230,7 @@ func (r *Recorder) addSwitch(reg *telemetry.Registry, n *cluster.Node, prios []u
 
 // switchPriority registers what a switch's port counts of a priority, which
 // is also the queue, in the order of switchValues.
-func (r *Recorder) switchPriority(reg *telemetry.Registry, sw, name string, prio uint8) perPriority {
+func (r *Sampler) switchPriority(reg *telemetry.Registry, sw, name string, prio uint8) perPriority {
 	k := perPriority{prio: prio}
 	p := strconv.Itoa(int(prio))
 	for i, m := range [...]struct{ metric, second string }{
@@ -220,19 +254,19 @@ func (r *Recorder) switchPriority(reg *telemetry.Registry, sw, name string, prio
 
 // switchValues: packets for lack of buffer are dropped at the ingress priority
 // group; those of a stormed queue or a dead link at the queue.
-func switchValues(c *sim.PriorityCounters, queue units.Bytes) (v [maxPerPriority]uint64, n int) {
+func switchValues(c *sim.PriorityCounters, queue units.Bytes, tick units.Time) (v [maxPerPriority]uint64, n int) {
 	return [maxPerPriority]uint64{
 		c.TxFrames, c.TxBytes, c.ECNMarked, c.WREDDrops,
 		uint64(queue), uint64(c.QueueMax),
 		c.Drops, uint64(c.SharedMax), uint64(c.HeadroomMax),
-		c.TxXOFF + c.TxXON, c.RxXOFF + c.RxXON, c.RxXON, uint64(c.Paused / units.Microsecond),
+		c.TxXOFF + c.TxXON, c.RxXOFF + c.RxXON, c.RxXON, uint64(c.Paused / tick),
 		c.StormsDetected, c.StormsRestored, c.Discards,
 	}, maxPerPriority
 }
 
 // Sample takes one instant. It fits twin.Options.Sample. A second sample at
 // the same time is ignored.
-func (r *Recorder) Sample(s *sim.Sim) error {
+func (r *Sampler) Sample(s *sim.Sim) error {
 	if s != r.sim {
 		r.sim, r.begun = s, r.last
 		copy(r.base, r.latest)
@@ -255,7 +289,7 @@ func (r *Recorder) Sample(s *sim.Sim) error {
 	return r.out.End()
 }
 
-func (r *Recorder) port(s *sim.Sim, p *port) {
+func (r *Sampler) port(s *sim.Sim, p *port) {
 	var sum [4]uint64
 	k := 0
 	for prio := range uint8(8) {
@@ -270,9 +304,9 @@ func (r *Recorder) port(s *sim.Sim, p *port) {
 		var values [maxPerPriority]uint64
 		n := 0
 		if p.host {
-			values, n = hostValues(&c)
+			values, n = hostValues(&c, r.tick)
 		} else {
-			values, n = switchValues(&c, s.QueueBytes(p.id, prio))
+			values, n = switchValues(&c, s.QueueBytes(p.id, prio), r.tick)
 		}
 		for j, v := range values[:n] {
 			r.set(p.priority[k].series[j], v)
@@ -290,7 +324,7 @@ func (r *Recorder) port(s *sim.Sim, p *port) {
 }
 
 // set records a value of the current simulator.
-func (r *Recorder) set(series uint32, value uint64) {
+func (r *Sampler) set(series uint32, value uint64) {
 	if r.counter[series] {
 		value += r.base[series]
 		r.latest[series] = value
