@@ -76,18 +76,36 @@ func (l *Local) QueryRange(ctx context.Context, expr string, r Range) ([]Curve, 
 	var out []Curve
 	err := l.span(ctx, expr, r, func(res *promql.Result) error {
 		m, err := res.Matrix()
-		if err != nil {
-			return err
+		out = curves(m)
+		return err
+	})
+	return out, err
+}
+
+// curves copies what the engine takes back.
+func curves(m promql.Matrix) []Curve {
+	out := make([]Curve, len(m))
+	for i := range m {
+		c := Curve{Labels: m[i].Metric, Times: make([]int64, len(m[i].Floats)), Values: make([]float64, len(m[i].Floats))}
+		for j, p := range m[i].Floats {
+			c.Times[j], c.Values[j] = p.T, p.F
 		}
-		out = make([]Curve, len(m))
-		for i := range m {
-			c := Curve{Labels: m[i].Metric, Times: make([]int64, len(m[i].Floats)), Values: make([]float64, len(m[i].Floats))}
-			for j, p := range m[i].Floats {
-				c.Times[j], c.Values[j] = p.T, p.F
-			}
-			out[i] = c
-		}
-		return nil
+		out[i] = c
+	}
+	return out
+}
+
+// Samples implements Store.
+func (l *Local) Samples(ctx context.Context, selector string, from, to time.Time) ([]Curve, error) {
+	span := to.Sub(from).Milliseconds()
+	if span <= 0 {
+		return nil, fmt.Errorf("%w: end of the samples before their start", ErrQuery)
+	}
+	var out []Curve
+	err := l.instant(ctx, fmt.Sprintf("%s[%dms]", selector, span), to, func(res *promql.Result) error {
+		m, err := res.Matrix()
+		out = curves(m)
+		return err
 	})
 	return out, err
 }

@@ -26,6 +26,10 @@ type Store interface {
 	Query(ctx context.Context, expr string, at time.Time) ([]Sample, error)
 	// QueryRange evaluates a PromQL expression at From, From+Step ... To.
 	QueryRange(ctx context.Context, expr string, r Range) ([]Curve, error)
+	// Samples returns the samples as they were stored, after from and up to
+	// to, of all series that a PromQL vector selector matches. Where a source
+	// was silent there are none.
+	Samples(ctx context.Context, selector string, from, to time.Time) ([]Curve, error)
 	// Latest returns the last sample of every series of a metric that is at
 	// most lookback older than now, with its own time. A series that ended
 	// (its source is gone) is left out.

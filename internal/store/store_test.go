@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"net/http/httptest"
 	"net/url"
@@ -175,5 +176,31 @@ func TestHTTPAPI(t *testing.T) {
 		if status, got := get(t, l, c.path, c.form); status != c.status || got["errorType"] != c.kind || got["status"] != "error" {
 			t.Errorf("%s %v: %d %v", c.path, c.form, status, got)
 		}
+	}
+}
+
+// Samples come back as they were stored, with the hole that a silent source
+// leaves, and without what lies at or before from.
+func TestSamples(t *testing.T) {
+	l := open(t)
+	a, b := NewSeries("x", "instance", "a"), NewSeries("x", "instance", "b")
+	for _, s := range []int{0, 1, 2, 30, 31} {
+		appendAll(t, l, Point{a, at(s), float64(10 * s)}, Point{b, at(s), 1})
+	}
+	got, err := l.Samples(context.Background(), `{__name__=~"x|y",instance="a"}`, start, start.Add(31*time.Second))
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if d := cmp.Diff([]int64{at(1), at(2), at(30), at(31)}, got[0].Times); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]float64{10, 20, 300, 310}, got[0].Values); d != "" {
+		t.Error(d)
+	}
+	if _, err := l.Samples(context.Background(), `x`, start, start); !errors.Is(err, ErrQuery) {
+		t.Errorf("empty span: %v", err)
+	}
+	if _, err := l.Samples(context.Background(), `rate(x[1m])`, start, start.Add(time.Minute)); !errors.Is(err, ErrQuery) {
+		t.Errorf("not a selector: %v", err)
 	}
 }
