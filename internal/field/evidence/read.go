@@ -159,6 +159,9 @@ func (r *reader) Fact(f fact.Fact) {
 	r.report.addFact(f)
 }
 
+// Config implements tool.ConfigSink.
+func (r *reader) Config(c tool.Config) { r.report.Configs = append(r.report.Configs, c) }
+
 // NotUnderstood implements tool.Sink.
 func (r *reader) NotUnderstood(n fact.NotUnderstood) {
 	r.src.NotUnderstood++

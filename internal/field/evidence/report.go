@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/internal/fact"
+	"weir/internal/field/evidence/tool"
 )
 
 // Bounds of a report. A source that has more facts than a real output can
@@ -20,6 +21,7 @@ type Report struct {
 	Facts         []fact.Fact
 	NotUnderstood []fact.NotUnderstood
 	Sources       []Source
+	Configs       []tool.Config // configurations of switches, as a whole
 	Refused       []Refusal
 	Defects       []Defect
 
@@ -86,10 +88,10 @@ func (p *Report) end(s Source) {
 }
 
 // A position marks a state of the report, to return to.
-type position struct{ facts, not, sources int }
+type position struct{ facts, not, sources, configs int }
 
 func (p *Report) position() position {
-	return position{len(p.Facts), len(p.NotUnderstood), len(p.Sources)}
+	return position{len(p.Facts), len(p.NotUnderstood), len(p.Sources), len(p.Configs)}
 }
 
 // refuse records that a source was not read, and forgets what was learnt
@@ -98,5 +100,6 @@ func (p *Report) refuse(at position, source, reason string, minor bool) {
 	p.Facts = p.Facts[:at.facts]
 	p.NotUnderstood = p.NotUnderstood[:at.not]
 	p.Sources = p.Sources[:at.sources]
+	p.Configs = p.Configs[:at.configs]
 	p.Refused = append(p.Refused, Refusal{source, reason, minor})
 }

@@ -6,12 +6,38 @@ import (
 	"strings"
 
 	"weir/internal/fact"
+	"weir/internal/field/dialect"
 )
 
 // A Sink takes what was read.
 type Sink interface {
 	Fact(f fact.Fact)
 	NotUnderstood(n fact.NotUnderstood)
+}
+
+// A Config is one whole configuration of a switch: what it does, and its text,
+// which repairs need to find the block that a statement stands in. Text is empty
+// for configurations that are trees. Line numbers of the reading count from
+// Offset + 1 in the source.
+type Config struct {
+	Reading *dialect.Reading
+	Text    string
+	Offset  int
+	Source  string
+	Host    string // as the configuration or what surrounds it names the switch
+}
+
+// A ConfigSink is a Sink that also wants configurations as a whole.
+type ConfigSink interface {
+	Config(c Config)
+}
+
+// Config puts out a whole configuration, beside the facts that it yields.
+func (o *Out) Config(c Config) {
+	if s, ok := o.sink.(ConfigSink); ok {
+		c.Source = o.src
+		s.Config(c)
+	}
 }
 
 // An Out puts facts of one run of a tool into a sink: it adds source and
