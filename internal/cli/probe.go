@@ -82,7 +82,7 @@ Exit status 1 when a fault is found; it is named by its cause (weir explain CAUS
 	f.StringVar(&class, "tclass", "106", "traffic class: DSCP x 4 + ECN; 106 is DSCP 26 with ECT(0)")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVarP(&output, "output", "o", "", "write to this file")
-	cmd.AddCommand(newProbeServer(s))
+	cmd.AddCommand(newProbeServer(s), newProbeMesh(s))
 	return cmd
 }
 
