@@ -92,7 +92,7 @@ func TestRefused(t *testing.T) {
 		{"NIC cabled twice", "host: {count: 1, nic: {count: 1}}\nfabric: {topology: explicit, switches: [{name: sw1}], links: [{a: host-0, b: sw1}, {a: host-0/nic-0, b: sw1}]}\n", `c.yaml:2:88: found port "host-0/nic-0" twice: allowed one cable to a port`},
 		{"one-sided MLAG", "fabric:\n  topology: explicit\n  switches:\n    - {name: sw1, mlag: sw2}\n    - {name: sw2}\n", `c.yaml:4:25: found sw1 in an MLAG with sw2, which is not in one with sw1: allowed pairs whose members name each other`},
 		{"switch named twice", "fabric: {topology: explicit, switches: [{name: sw1}, {name: sw1}]}\n", `c.yaml:1:61: found "sw1" twice: allowed a name of its own for each node; a switch has this one`},
-		{"job without work", "job:\n  name: train\n", `c.yaml:1:1: found a job with neither collective nor pattern: allowed collective: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast; or pattern: incast, permutation, all-pairs, list`},
+		{"job without work", "job:\n  name: train\n", `c.yaml:1:1: found a job with neither collective nor pattern nor training: allowed collective: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast; or pattern: incast, permutation, all-pairs, list; or training: {model: ...}`},
 		{"job with both", "job: {collective: all_reduce, pattern: incast}\n", `c.yaml:1:40: found both collective and pattern: allowed one of them in a job`},
 		{"operation", "job:\n  collective: all_reduse\n", `c.yaml:2:15: found collective "all_reduse": allowed all_reduce, all_gather, reduce_scatter, all_to_all, broadcast; did you mean "all_reduce"?`},
 		{"nodes", "host: {count: 4}\njob: {collective: all_reduce, nodes: 5}\n", `c.yaml:2:38: found 5 nodes: allowed at most 4, the hosts of the file`},

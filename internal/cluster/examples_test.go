@@ -20,6 +20,8 @@ func TestExamples(t *testing.T) {
 		{"pod-64x8.yaml", 64, 512, 12, 768, 100 * units.Gbps},
 		{"incast-8to1.yaml", 9, 9, 1, 9, 100 * units.Gbps},
 		// 64 hosts to a leaf: 8 pods x 8 rails = 64 leaves, 32 x 800 Gb/s up from each, to 32 spines of 64 ports.
+		// 8 planes of 32 leaves and 16 spines, 32 x 800 Gb/s up from each leaf.
+		{"llama3-405b-16k.yaml", 2048, 16384, 8 * 48, 16384 + 8*32*32, 400 * units.Gbps},
 		{"fabric-4096.yaml", 512, 4096, 96, 4096 + 64*32, 400 * units.Gbps},
 	} {
 		c, err := Load(os.DirFS("../../examples"), tt.file, nil)

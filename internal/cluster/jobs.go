@@ -26,12 +26,16 @@ func (b *builder) jobs() error {
 		switch {
 		case n.gave("collective") && n.gave("pattern"):
 			return n.where("pattern").found("both collective and pattern", "one of them in a job")
+		case n.gave("training") && (n.gave("collective") || n.gave("pattern")):
+			return n.where("training").found("training beside collective or pattern", "one of them in a job")
 		case n.gave("collective"):
 			err = b.collective(n, &j)
 		case n.gave("pattern"):
 			err = b.pattern(n, &j)
+		case n.gave("training"):
+			err = b.training(n, &j)
 		default:
-			return n.pos.found("a job with neither collective nor pattern", "collective: "+joinWords(n.at("collective").key.choices)+"; or pattern: "+joinWords(n.at("pattern").key.choices))
+			return n.pos.found("a job with neither collective nor pattern nor training", "collective: "+joinWords(n.at("collective").key.choices)+"; or pattern: "+joinWords(n.at("pattern").key.choices)+"; or training: {model: ...}")
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"weir/dcqcn"
 	"weir/internal/collective"
 	"weir/internal/qos"
+	"weir/internal/training"
 	"weir/units"
 )
 
@@ -177,13 +178,14 @@ type NCCL struct {
 	ClearToSend bool // a control write per message, as the network plugin does
 }
 
-// JobKind tells collectives from plain flow patterns.
+// JobKind tells collectives from plain flow patterns and training jobs.
 type JobKind uint8
 
 // The kinds of job.
 const (
 	CollectiveJob JobKind = iota
 	FlowJob
+	TrainingJob
 )
 
 // Job is one piece of work. Hosts lists the hosts in rank order.
@@ -200,6 +202,10 @@ type Job struct {
 	Iterations  int
 	Hosts       []int32 // rank order by node
 	GPUsPerHost int
+	GPUs        []int32 // the GPUs of each host that take part, in order; nil: the first GPUsPerHost
+
+	// Training job: Hosts, GPUsPerHost and Algorithm above, and what it trains.
+	Training *training.Job
 
 	// Flows.
 	Pattern  string // "incast", "permutation", "all-pairs", "list"

@@ -159,7 +159,7 @@ func (k *key) mappingSchema() object {
 	}
 	if k.name == "job" {
 		s["type"] = "object"
-		s["oneOf"] = []any{object{"required": []string{"collective"}}, object{"required": []string{"pattern"}}}
+		s["oneOf"] = []any{object{"required": []string{"collective"}}, object{"required": []string{"pattern"}}, object{"required": []string{"training"}}}
 	}
 	return s
 }

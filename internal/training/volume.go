@@ -2,20 +2,29 @@
 // dimension of parallelism and their sizes.
 package training
 
-// Model is a transformer as far as its traffic depends on it.
+// Model is a network as far as its traffic and its compute depend on it. Layers,
+// Hidden and Sequence are 0 for one that is not a transformer.
 type Model struct {
+	Name       string
 	Parameters float64 // of the whole model
-	Layers     int
-	Hidden     int     // h
-	Sequence   int     // s: tokens of one sample
-	MoELayers  int     // of the layers, those with experts
-	TopK       float64 // experts that a token visits
-	Bytes      float64 // of one value: 2 for half precision
+	// ForwardFLOPs are the floating-point operations of one sample's forward
+	// pass, for models whose parameters do not say it; 0: computed.
+	ForwardFLOPs float64
+
+	Layers    int
+	Hidden    int     // h
+	Sequence  int     // s: tokens of one sample
+	MoELayers int     // of the layers, those with experts
+	TopK      float64 // experts that a token visits
+	Bytes     float64 // of one value: 2 for half precision
 }
 
 // Parallel says how a step is divided.
 type Parallel struct {
-	Tensor, Pipeline, Data, Expert int
+	Tensor, Pipeline, Data, Expert int  // ways; Expert divides Data
+	Sequence                       bool // sequence parallelism within the tensor groups
+	ZeRO                           int  // stage, 0 to 3
+	Interleave                     int  // virtual stages of a pipeline stage; 0 is taken as 1
 	MicroBatch                     int  // samples of one micro-batch
 	MicroBatches                   int  // of one step and pipeline
 	ScatterGather                  bool // pipeline stages exchange shares of tensors
