@@ -77,7 +77,7 @@ func newRoot(s *Streams) *cobra.Command {
 		},
 	}
 	root.AddCommand(newSimulate(s), newCluster(s), newPcap(s), newExplain(s), newVersion(s), newFacts(s))
-	root.AddCommand(newDiagnose(s), newPerf(s), newProbe(s))
+	root.AddCommand(newDiagnose(s), newPerf(s), newProbe(s), newAgent(s))
 	return root
 }
 

@@ -98,7 +98,7 @@ func MustLookup(name string) MetricID {
 	return id
 }
 
-var table = slices.Concat(portMetrics, hwMetrics, netdevMetrics, switchMetrics, bufferMetrics)
+var table = slices.Concat(portMetrics, hwMetrics, netdevMetrics, stateMetrics, switchMetrics, bufferMetrics)
 
 var byName = index(table)
 
