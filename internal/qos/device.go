@@ -51,6 +51,20 @@ type Raw struct {
 	Unit     string // "cells", "percent" (of the queue's fill), "segments", "us" (of queueing delay)
 }
 
+// Bytes converts a pair in cells or percent. cell is the unit of the switch's
+// packet memory; fill is what a queue holds at 100 percent. ok is false for
+// other units, and where the figure that the unit needs is 0.
+func (r Raw) Bytes(cell, fill units.Bytes) (low, high units.Bytes, ok bool) {
+	var scale float64
+	switch r.Unit {
+	case "cells":
+		scale = float64(cell)
+	case "percent":
+		scale = float64(fill) / 100
+	}
+	return units.Bytes(r.Min * scale), units.Bytes(r.Max * scale), scale > 0
+}
+
 // A Queue is one egress queue of a port as configured. Byte values are
 // converted from the vendor's unit; Raw keeps thresholds that cannot be.
 type Queue struct {

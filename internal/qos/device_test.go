@@ -69,3 +69,18 @@ func TestCloneSharesNothing(t *testing.T) {
 		t.Errorf("original changed: %v %v %v", p.Lines, p.Reasons, p.Queues[0].Min)
 	}
 }
+
+func TestRawBytes(t *testing.T) {
+	// 1000 cells of 254 bytes; 5 percent of 40 MB.
+	if low, high, ok := (Raw{Min: 1000, Max: 2000, Unit: "cells"}).Bytes(254, 0); !ok || low != 254_000 || high != 508_000 {
+		t.Errorf("cells: %d %d %v", low, high, ok)
+	}
+	if low, high, ok := (Raw{Min: 5, Max: 20, Unit: "percent"}).Bytes(0, 40*units.MB); !ok || low != 2_000_000 || high != 8_000_000 {
+		t.Errorf("percent: %d %d %v", low, high, ok)
+	}
+	for _, r := range []Raw{{Max: 1, Unit: "us"}, {Max: 1, Unit: "cells"}, {Max: 1}} {
+		if _, _, ok := r.Bytes(0, 0); ok {
+			t.Errorf("%+v converted without the fact that it needs", r)
+		}
+	}
+}
