@@ -22,20 +22,34 @@ type System struct {
 	Parse  func(r io.Reader, source string) (*dialect.Reading, error)
 	Score  func(text []byte) int
 	Starts func(line string) bool
+
+	// Statements is the table of the system's statements; nil for systems
+	// whose configurations are trees of tables.
+	Statements func() *dialect.Grammar
 }
 
 // All returns the dialects.
 func All() []System {
 	return []System{
-		{nxos.System, "Cisco NX-OS", nxos.Parse, nxos.Score, nxos.Starts},
-		{eos.System, "Arista EOS", eos.Parse, eos.Score, eos.Starts},
-		{nvue.System, "NVIDIA Cumulus Linux", nvue.Parse, nvue.Score, nvue.Starts},
-		{onyx.System, "NVIDIA Onyx", onyx.Parse, onyx.Score, onyx.Starts},
-		{sonic.System, "SONiC", sonic.Parse, sonic.Score, sonic.Starts},
-		{vrp.System, "Huawei VRP", vrp.Parse, vrp.Score, vrp.Starts},
-		{comware.System, "H3C Comware", comware.Parse, comware.Score, comware.Starts},
-		{junos.System, "Juniper Junos", junos.Parse, junos.Score, junos.Starts},
+		{nxos.System, "Cisco NX-OS", nxos.Parse, nxos.Score, nxos.Starts, nxos.Statements},
+		{eos.System, "Arista EOS", eos.Parse, eos.Score, eos.Starts, eos.Statements},
+		{nvue.System, "NVIDIA Cumulus Linux", nvue.Parse, nvue.Score, nvue.Starts, nvue.Statements},
+		{onyx.System, "NVIDIA Onyx", onyx.Parse, onyx.Score, onyx.Starts, onyx.Statements},
+		{sonic.System, "SONiC", sonic.Parse, sonic.Score, sonic.Starts, nil},
+		{vrp.System, "Huawei VRP", vrp.Parse, vrp.Score, vrp.Starts, vrp.Statements},
+		{comware.System, "H3C Comware", comware.Parse, comware.Score, comware.Starts, comware.Statements},
+		{junos.System, "Juniper Junos", junos.Parse, junos.Score, junos.Starts, junos.Statements},
 	}
+}
+
+// Named returns the dialect of that name.
+func Named(name string) (System, bool) {
+	for _, s := range All() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return System{}, false
 }
 
 // certain is the score from which a text counts as recognised.

@@ -38,7 +38,7 @@ func configurations() []tool.Parser {
 				return tool.Score(sonic.IsConfig(doc) * int(tool.Sure) / 100)
 			},
 			ParseJSON: func(doc *tool.Node, ctx *tool.Context, out *tool.Out) {
-				putReading(sonic.Read(doc, ctx.Source), "", 0, ctx, out)
+				putReading(sonic.Read(doc, ctx.Source), tool.Config{Tree: doc}, ctx, out)
 			},
 		},
 		{
@@ -47,7 +47,7 @@ func configurations() []tool.Parser {
 				return tool.Score(nvue.IsConfig(doc) * int(tool.Sure) / 100)
 			},
 			ParseJSON: func(doc *tool.Node, ctx *tool.Context, out *tool.Out) {
-				putReading(nvue.ParseTree(doc, ctx.Source), "", 0, ctx, out)
+				putReading(nvue.ParseTree(doc, ctx.Source), tool.Config{Tree: doc}, ctx, out)
 			},
 		},
 		{
@@ -145,16 +145,18 @@ func readConfig(ctx *tool.Context, taken []tool.Line, out *tool.Out) {
 		out.NotUnderstood(&taken[0])
 		return
 	}
-	putReading(r, whole, offset, ctx, out)
+	putReading(r, tool.Config{Text: whole, Offset: offset}, ctx, out)
 }
 
 // putReading puts out what a dialect found.
-func putReading(r *dialect.Reading, text string, offset int, ctx *tool.Context, out *tool.Out) {
+func putReading(r *dialect.Reading, c tool.Config, ctx *tool.Context, out *tool.Out) {
+	offset := c.Offset
 	d := configFacts{out: out, offset: offset, host: r.Device.Name}
 	if d.host == "" {
 		d.host = ctx.Host
 	}
-	out.Config(tool.Config{Reading: r, Text: text, Offset: offset, Host: d.host})
+	c.Reading, c.Host = r, d.host
+	out.Config(c)
 	sw := fact.Subject{Kind: fact.Switch, Host: d.host, Name: d.host}
 	out.Text(offset+1, sw, "switch.system", r.Device.System)
 	for _, f := range r.Facts {

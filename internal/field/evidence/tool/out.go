@@ -22,6 +22,7 @@ type Sink interface {
 type Config struct {
 	Reading *dialect.Reading
 	Text    string
+	Tree    *Node // of configurations that are trees
 	Offset  int
 	Source  string
 	Host    string // as the configuration or what surrounds it names the switch

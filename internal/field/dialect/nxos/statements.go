@@ -1,0 +1,6 @@
+package nxos
+
+import "weir/internal/field/dialect"
+
+// Statements returns the table of statements, for writing commands.
+func Statements() *dialect.Grammar { return grammar }
