@@ -37,6 +37,7 @@ type simulateFlags struct {
 	workers              int
 	check                bool
 	require              []string
+	timeline             string
 }
 
 func newSimulate(s *Streams) *cobra.Command {
@@ -80,6 +81,7 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "how many sizes are simulated at once; the result does not depend on it")
 	flags.BoolVar(&f.check, "check", false, "prove the simulator's invariants while it runs (slower)")
 	flags.StringArrayVar(&f.require, "require", nil, "fail (exit status 1) unless a value holds, as in share_of_expected=0.9")
+	flags.StringVar(&f.timeline, "timeline", "", "draw one step of a training job: FILE.svg, or FILE.json with trace events for browser trace viewers")
 	return cmd
 }
 
@@ -92,6 +94,9 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 	}
 	if f.workers < 1 {
 		return refused(fmt.Errorf("--workers %d: allowed is 1 or more", f.workers))
+	}
+	if err := f.fitTimeline(); err != nil {
+		return err
 	}
 	required, err := parseRequirements(f.require)
 	if err != nil {
@@ -119,6 +124,9 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 		}
 		return report.WriteSimulation(w, result)
 	}); err != nil {
+		return err
+	}
+	if err := f.writeTimeline(result.Result); err != nil {
 		return err
 	}
 	report.WriteSpeed(s.Err, result.Result)

@@ -53,8 +53,11 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if err := simulated(c, name); err != nil {
 		return nil, err
 	}
-	if f.algorithm != "" && !hasCollective(c) {
+	if f.algorithm != "" && !hasCollective(c) && !hasTraining(c) {
 		return nil, refused(errors.New("--algorithm has no effect on flows"))
+	}
+	if err := f.needsTraining(c); err != nil {
+		return nil, err
 	}
 	if err := runnable(c); err != nil {
 		return nil, refused(fmt.Errorf("%s: %w", name, err))
@@ -100,6 +103,10 @@ func hasCollective(c *cluster.Cluster) bool {
 	return slices.ContainsFunc(c.Jobs, func(j cluster.Job) bool { return j.Kind == cluster.CollectiveJob })
 }
 
+func hasTraining(c *cluster.Cluster) bool {
+	return slices.ContainsFunc(c.Jobs, func(j cluster.Job) bool { return j.Kind == cluster.TrainingJob })
+}
+
 // runnable says what of the jobs does not fit the cluster, before anything is
 // simulated: an algorithm that the job cannot use, or NICs without a path.
 func runnable(c *cluster.Cluster) error {
@@ -117,6 +124,12 @@ func runnable(c *cluster.Cluster) error {
 			}
 			continue
 		}
+		if job.Kind == cluster.TrainingJob {
+			if err := trainable(c); err != nil {
+				return err
+			}
+			continue
+		}
 		p, err := plan.New(c, job)
 		if err != nil {
 			return err
@@ -125,6 +138,20 @@ func runnable(c *cluster.Cluster) error {
 			if _, err := p.Choose(size); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// trainable is runnable for a training job: its communication must fit.
+func trainable(c *cluster.Cluster) error {
+	parts, err := twin.StepClusters(c)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := runnable(part); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -159,6 +186,10 @@ func (f *simulateFlags) overrides() ([]cluster.Override, error) {
 
 // addVerdict fills in the rows' rates and expectations and the verdict.
 func addVerdict(sim *report.Simulation, c *cluster.Cluster, r *twin.Result) error {
+	if len(r.Steps) > 0 || hasTraining(c) {
+		sim.Verdict = report.Verdict(verdict.Steps(c, r))
+		return nil
+	}
 	if !hasCollective(c) {
 		sim.Verdict = report.Verdict(verdict.Flows(c, r))
 		return nil

@@ -51,6 +51,7 @@ type simulateJSON struct {
 	Stalled     string            `json:"stalled,omitempty"`
 	SimulatedS  float64           `json:"simulated_s"`
 	Results     []resultJSON      `json:"results"`
+	Step        *stepJSON         `json:"step,omitempty"`
 	Flows       []flowJSON        `json:"flows,omitempty"`
 	FlowSummary *flowSummaryJSON  `json:"flow_summary,omitempty"`
 	Network     networkJSON       `json:"network"`
@@ -175,6 +176,9 @@ func WriteSimulationJSON(w io.Writer, s *Simulation) error {
 			row.Job, row.Op.String(), row.Algorithm.String(), row.Protocol.String(), row.Channels, row.Ranks, row.Fidelity,
 			int64(row.Bytes), row.Time.Seconds(), row.AlgBW, row.BusBW, row.IdealBusBW, row.ExpectedBusBW,
 		})
+	}
+	if len(r.Steps) > 0 {
+		out.Step = stepOf(&r.Steps[0])
 	}
 	for _, f := range r.Flows {
 		j := flowJSON{ID: f.ID, Src: f.Src, Dst: f.Dst, SizeBytes: int64(f.Bytes), StartUS: f.Start.Microseconds()}

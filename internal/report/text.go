@@ -23,6 +23,9 @@ func WriteSimulation(w io.Writer, s *Simulation) error {
 	if len(s.Rows) > 0 {
 		writeCollectives(b, s.Rows)
 	}
+	for i := range s.Result.Steps {
+		writeStep(b, &s.Result.Steps[i])
+	}
 	if len(s.Result.Flows) > 0 {
 		writeFlows(b, s.Result)
 	}

@@ -24,9 +24,10 @@ type Job struct {
 	DataSet int64 // samples of one epoch; 0: not given
 	Steps   int   // how many steps are run; 0 is taken as 1
 
-	// Workload names a file that says what a step does instead of Model; its
-	// Program takes the place of Job.Program.
+	// Workload names a file that says what a step does instead of Model, and
+	// Read is what it said.
 	Workload string
+	Read     *Program
 }
 
 // Samples returns how many samples one step takes over all GPUs.

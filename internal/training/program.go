@@ -29,6 +29,12 @@ const backwardShare = 2. / 3
 //     the backward pass. ZeRO 3 is taken to keep gathered parameters from one
 //     micro-batch to the next, which makes its volume that of V64.
 func (j *Job) Program() (*Program, error) {
+	if j.Read != nil {
+		return j.Read, nil
+	}
+	if j.Workload != "" {
+		return nil, fmt.Errorf("workload %s has not been read", j.Workload)
+	}
 	if err := j.Check(); err != nil {
 		return nil, err
 	}
@@ -153,7 +159,7 @@ func (b *builder) backward(batch int, total float64, last bool) {
 		}
 		b.compute(fmt.Sprintf("backward %d", batch), total*part)
 		b.exchange("backward", i, n)
-		for reduces && b.job.Overlap && released < len(b.buckets) && (i == n-1 || released < b.covering(done, false)) {
+		for reduces && b.job.Overlap && released < len(b.buckets) && (i == n-1 || released < b.filled(done)) {
 			b.reduce(released)
 			released++
 		}
@@ -180,6 +186,18 @@ func (b *builder) covering(part float64, forward bool) int {
 		}
 	}
 	return len(b.buckets) - 1
+}
+
+// filled returns how many buckets a part of the backward pass has filled.
+func (b *builder) filled(part float64) int {
+	sum := 0.
+	for i := range b.buckets {
+		sum += float64(b.buckets[i])
+		if sum > part*b.gradients*(1+1e-9) {
+			return i
+		}
+	}
+	return len(b.buckets)
 }
 
 // reduce adds the collective of a bucket.

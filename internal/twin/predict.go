@@ -26,6 +26,20 @@ func PredictHops(c *cluster.Cluster) (float64, error) {
 			}
 			continue
 		}
+		if job.Kind == cluster.TrainingJob {
+			parts, err := StepClusters(c)
+			if err != nil {
+				return 0, err
+			}
+			for _, own := range parts {
+				more, err := PredictHops(own)
+				if err != nil {
+					return 0, err
+				}
+				hops += more
+			}
+			continue
+		}
 		p, err := plan.New(c, job)
 		if err != nil {
 			return 0, err

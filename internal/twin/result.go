@@ -4,12 +4,14 @@ package twin
 
 import (
 	"weir/internal/collective"
+	"weir/internal/training"
 	"weir/units"
 )
 
 // Result is everything that a run tells.
 type Result struct {
 	Collectives []Collective
+	Iterations  [][]units.Time // of each of Collectives, those that ended; nil where only means are known
 	Flows       []Flow
 	Steps       []Step
 	Network     Network
@@ -39,11 +41,13 @@ type Collective struct {
 	CPUShare float64
 }
 
-// Step is one step of a training job. Its parts add up: Time is Compute and
-// ExposedCommunication, the part of communication that no computation hides.
+// Step is one step of a training job, the mean of those that were run. Its
+// parts add up: Time is Compute, Bubble and ExposedCommunication, the part of
+// communication that no computation hides.
 type Step struct {
 	Job                  string
 	Time, Compute        units.Time
+	Bubble               units.Time // idle time of a stage while the pipeline fills and drains
 	ExposedCommunication units.Time
 	Jitter               units.Time // longest less shortest step of the run; 0 for a run of one
 	CommunicationShare   float64    // of the step's time, 0 to 1: exposed only
@@ -51,6 +55,33 @@ type Step struct {
 	Epoch                units.Time // one pass over the data set; 0 if its size is not given
 	Fidelity             string     // as of Collective
 	CPUShare             float64    // as of Collective
+	Inflation            float64    // factor that the file names, which is in Compute
+
+	Parts    []StepPart
+	Timeline []Span // of the first step
+}
+
+// StepPart is one kind of communication of a step: a dimension of parallelism,
+// an operation and a size. All groups of the dimension run at the same time,
+// and the slowest counts.
+type StepPart struct {
+	Dimension training.Dimension
+	Op        collective.Op // unless Transfer
+	Transfer  bool          // between pipeline stages
+	Bytes     units.Bytes   // as of Collective; of one transfer
+	Ranks     int           // of a group
+	Groups    int
+	Count     int        // in a step
+	Time      units.Time // of one, mean
+	Exposed   units.Time // in which compute waited for them, all together, mean
+	How       string     // "ring/LL128 x16", "NVLink"
+}
+
+// Span is one operation of a step on its track: "compute", or a dimension.
+type Span struct {
+	Track, Name string
+	Start, End  units.Time
+	Bytes       units.Bytes // of communication
 }
 
 // Flow is one transfer of a flow job.

@@ -168,6 +168,17 @@ func (r *run) add() error {
 	return nil
 }
 
+// iterations returns how long each iteration of a finished run took.
+func iterations(k *sim.CollectiveRun) []units.Time {
+	out := make([]units.Time, len(k.Ends))
+	last := k.Start
+	for i, end := range k.Ends {
+		out[i] = end - last
+		last = end
+	}
+	return out
+}
+
 func (r *run) simulate(ctx context.Context, o *Options) error {
 	if o.Sample == nil {
 		return r.sim.Run(ctx, units.Never)
@@ -208,6 +219,7 @@ func (r *run) result() *Result {
 				Job: j.job.Name, Op: j.job.Op, Algorithm: k.Choice.Algorithm, Protocol: k.Choice.Protocol,
 				Channels: k.Channels, Bytes: k.Bytes, Ranks: j.plan.Ranks, Time: k.Time(), Fidelity: "packet",
 			})
+			out.Iterations = append(out.Iterations, iterations(k))
 		}
 		if len(runs) < len(j.plan.Sizes()) {
 			open = true

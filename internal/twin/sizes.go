@@ -16,12 +16,19 @@ import (
 // or until ctx ends: then it returns what is known so far, marked as
 // Interrupted.
 //
+// A training job runs as RunTraining says.
+//
 // Each size of a collective that is the only job is a simulation of its own,
 // on queue pairs that have seen no congestion: its row is the same whatever
 // other sizes are asked for, and sizes can run side by side.
 func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	if len(c.Jobs) == 0 {
 		return nil, errors.New("the cluster has no job to run")
+	}
+	for i := range c.Jobs {
+		if c.Jobs[i].Kind == cluster.TrainingJob {
+			return RunTraining(ctx, c, o, Run)
+		}
 	}
 	parts, err := split(c)
 	if err != nil {
@@ -130,6 +137,7 @@ func merge(parts []part) (*Result, error) {
 		r := p.result
 		out.Network.add(&r.Network, out.Simulated, r.Simulated)
 		out.Collectives = append(out.Collectives, r.Collectives...)
+		out.Iterations = append(out.Iterations, r.Iterations...)
 		out.Flows = append(out.Flows, r.Flows...)
 		out.Engine.Events += r.Engine.Events
 		out.Engine.PacketHops += r.Engine.PacketHops

@@ -7,6 +7,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"weir/internal/cluster"
 	"weir/internal/collective"
@@ -114,11 +115,14 @@ func (p *Plan) findNICs() error {
 		}
 		var refs []cluster.NICRef
 		for i := range host.NICs {
-			if gpu := host.NICs[i].GPU; gpu >= 0 && int(gpu) < p.PerNode && p.rate(cluster.NICRef{Host: h, NIC: int32(i)}) > 0 {
+			if gpu := host.NICs[i].GPU; gpu >= 0 && p.takes(gpu) && p.rate(cluster.NICRef{Host: h, NIC: int32(i)}) > 0 {
 				refs = append(refs, cluster.NICRef{Host: h, NIC: int32(i)})
 			}
 		}
 		for i := range host.NICs {
+			if p.Job.GPUs != nil { // GPUs of a group that has none next to it share the cards evenly
+				i = (i + int(p.Job.GPUs[0])*len(host.NICs)/host.GPUs) % len(host.NICs)
+			}
 			if len(refs) == 0 && p.rate(cluster.NICRef{Host: h, NIC: int32(i)}) > 0 {
 				refs = append(refs, cluster.NICRef{Host: h, NIC: int32(i)})
 			}
@@ -135,6 +139,14 @@ func (p *Plan) findNICs() error {
 		p.NICs[i] = p.NICs[i][:count]
 	}
 	return nil
+}
+
+// takes tells whether a GPU of a host takes part in the job.
+func (p *Plan) takes(gpu int32) bool {
+	if p.Job.GPUs != nil {
+		return slices.Contains(p.Job.GPUs, gpu)
+	}
+	return int(gpu) < p.PerNode
 }
 
 // rate returns the wire rate of a NIC: the sum over its ports that have a cable.

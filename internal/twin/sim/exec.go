@@ -57,7 +57,8 @@ type CollectiveRun struct {
 	Choice     nccl.Choice
 	Channels   int
 	Iterations int
-	Start, End units.Time // first launch, last rank's end; End 0: not finished
+	Start, End units.Time   // first launch, last rank's end; End 0: not finished
+	Ends       []units.Time // of each iteration: the last rank's end
 }
 
 // Time returns the mean time of an iteration, launch included.

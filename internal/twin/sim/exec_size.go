@@ -1,5 +1,7 @@
 package sim
 
+import "weir/units"
+
 // startSize prepares the next size of a job and starts its ranks.
 func (s *Sim) startSize(id uint32) {
 	x := &s.exec
@@ -15,7 +17,7 @@ func (s *Sim) startSize(id uint32) {
 	}
 	j.run = CollectiveRun{
 		Bytes: j.schedule.Bytes(), Choice: choice, Channels: j.schedule.Channels(),
-		Iterations: j.iterations, Start: s.now,
+		Iterations: j.iterations, Start: s.now, Ends: make([]units.Time, j.iterations),
 	}
 	j.timing = timingOf(j.plan, choice, j.schedule)
 	j.working = j.plan.Ranks
@@ -170,6 +172,7 @@ func (s *Sim) laneEnds(id uint32) {
 		return
 	}
 	j := &x.jobs[k.job]
+	j.run.Ends[k.iteration] = s.now
 	if k.iteration++; int(k.iteration) < j.iterations {
 		s.queue.push(s.now+j.timing.launch, makeKey(k.node, kindExec, execIndex(execRankStart, x.lanes[id].rank)))
 		return
