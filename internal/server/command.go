@@ -24,6 +24,7 @@ type flags struct {
 	listen    listen.Options
 	dir       string
 	source    string
+	config    string
 	retention time.Duration
 	maxSize   string
 	set       []string
@@ -53,6 +54,7 @@ otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
 	fs.StringVar(&f.listen.Address, "listen", "127.0.0.1:8080", "address to listen on")
 	fs.StringVar(&f.listen.WebConfig, "web-config", "", "TLS and authentication: a web configuration file of Prometheus' exporter-toolkit")
 	fs.BoolVar(&f.listen.Insecure, "insecure", false, "allow plain text beyond loopback")
+	fs.StringVar(&f.config, "config", "", "configuration file: where the agents are, and more (docs/live.md)")
 	fs.StringVar(&f.dir, "data", "weir-data", "directory of the store")
 	fs.StringVar(&f.source, "source", "agents", "where samples come from: "+sourceNames())
 	fs.DurationVar(&f.retention, "retention", 15*24*time.Hour, "how long samples are kept")
@@ -66,6 +68,10 @@ func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 	c, err := cli.LoadCluster(name, f.set)
 	if err != nil {
 		return err
+	}
+	cfg, err := readConfig(f.config)
+	if err != nil {
+		return cli.Refused(err)
 	}
 	level := slog.LevelWarn // the engine and the listener tell of every step
 	if f.verbose {
@@ -99,7 +105,7 @@ func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 	if err != nil {
 		return cli.Failed(err)
 	}
-	live := &Live{Store: st, Cluster: c, File: name, Source: f.source, Now: s.Now, Log: log}
+	live := &Live{Store: st, Cluster: c, File: name, Source: f.source, Now: s.Now, Log: log, Config: cfg}
 	fmt.Fprintf(s.Err, "listening on %v\n", l.Addr())
 	err = live.run(ctx, fill, func(ctx context.Context) error {
 		return listen.Serve(ctx, l, live.handler(), f.listen, log.With("part", "http"))

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"weir/internal/cluster"
+	"weir/internal/field/scrape"
 	"weir/internal/store"
 )
 
@@ -19,6 +21,9 @@ type Live struct {
 	Source  string // --source as the user gave it
 	Now     func() time.Time
 	Log     *slog.Logger
+	Config  *Config
+
+	scraper atomic.Pointer[scrape.Scraper]
 }
 
 // A source appends samples to the store until ctx ends. It returns early only
@@ -27,7 +32,7 @@ type source func(ctx context.Context, live *Live) error
 
 // sources are the kinds of --source.
 var sources = map[string]source{
-	"agents": func(ctx context.Context, _ *Live) error { <-ctx.Done(); return nil },
+	"agents": func(ctx context.Context, l *Live) error { return l.scrapeAgents(ctx) },
 }
 
 // run serves and fills the store until ctx ends or one of the two fails.
@@ -54,6 +59,7 @@ func (l *Live) run(ctx context.Context, fill source, serve func(context.Context)
 func (l *Live) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/v1/", l.Store.API())
+	mux.HandleFunc("GET /api/v1/targets", l.serveTargets)
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) }
 	mux.HandleFunc("GET /-/healthy", ok)
 	mux.HandleFunc("GET /-/ready", ok)

@@ -58,6 +58,9 @@ func NewSeries(metric string, pairs ...string) *Series {
 	return &Series{labels: b.Labels()}
 }
 
+// SeriesOf returns the series of a set of labels, the metric's name among them.
+func SeriesOf(ls labels.Labels) *Series { return &Series{labels: ls} }
+
 // Labels returns the series' labels.
 func (s *Series) Labels() labels.Labels { return s.labels }
 

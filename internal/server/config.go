@@ -1,0 +1,137 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	promconfig "github.com/prometheus/common/config"
+
+	"weir/internal/input"
+)
+
+// Config is the file of --config: what a cluster file does not say. Names of
+// files in it are relative to it.
+type Config struct {
+	Schema string       `yaml:"schema"`
+	Agents AgentsConfig `yaml:"agents"`
+}
+
+// ConfigSchema is the form of the file.
+const ConfigSchema = "weir.server/1"
+
+// AgentsConfig says where the agents are. With file the hosts of
+// the cluster file are not asked.
+type AgentsConfig struct {
+	URL        string   `yaml:"url"`         // of a host's metrics, {host} stands for its name
+	File       string   `yaml:"file"`        // targets in the form of Prometheus' file_sd
+	HTTPConfig string   `yaml:"http_config"` // TLS and credentials: a file in the form of Prometheus' http_config
+	Interval   Duration `yaml:"interval"`
+}
+
+// Duration is a time.Duration written as in "5s".
+type Duration time.Duration
+
+// UnmarshalYAML reads "5s".
+func (d *Duration) UnmarshalYAML(text []byte) error {
+	v, err := time.ParseDuration(strings.Trim(strings.TrimSpace(string(text)), `"'`))
+	if err != nil || v < 0 {
+		return fmt.Errorf("found %s where a time as in 5s is allowed", bytes.TrimSpace(text))
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// maxConfigFile bounds the file.
+const maxConfigFile = 4 << 20
+
+// readConfig reads the file, or returns the defaults without one. A refusal
+// is an *input.Error.
+func readConfig(name string) (*Config, error) {
+	c := &Config{}
+	if name != "" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, &input.Error{File: name, Found: errors.Unwrap(err).Error()}
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxConfigFile))
+		if err != nil {
+			return nil, err
+		}
+		if c, err = parseConfig(name, text); err != nil {
+			return nil, err
+		}
+	}
+	if c.Agents.URL == "" {
+		c.Agents.URL = "http://{host}:9779/metrics"
+	}
+	if c.Agents.Interval == 0 {
+		c.Agents.Interval = Duration(5 * time.Second)
+	}
+	return c, nil
+}
+
+// parseConfig reads the text of a configuration file.
+func parseConfig(name string, text []byte) (*Config, error) {
+	var c Config
+	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
+		out := &input.Error{File: name, Found: firstLine(err.Error())}
+		var at yaml.Error
+		if errors.As(err, &at) {
+			out.Found = firstLine(at.GetMessage())
+			if tok := at.GetToken(); tok != nil {
+				out.Line, out.Column = tok.Position.Line, tok.Position.Column
+			}
+		}
+		return nil, out
+	}
+	refuse := func(format string, args ...any) error {
+		return &input.Error{File: name, Found: fmt.Sprintf(format, args...)}
+	}
+	if c.Schema != ConfigSchema {
+		return nil, refuse("found schema %.40q: allowed %q", c.Schema, ConfigSchema)
+	}
+	if c.Agents.Interval != 0 && time.Duration(c.Agents.Interval) < time.Second {
+		return nil, refuse("found agents.interval below 1s: allowed 1s or more")
+	}
+	if c.Agents.URL != "" && !strings.HasPrefix(c.Agents.URL, "http://") && !strings.HasPrefix(c.Agents.URL, "https://") {
+		return nil, refuse("found agents.url %.80q: allowed http://... or https://...", c.Agents.URL)
+	}
+	dir := filepath.Dir(name)
+	for _, p := range []*string{&c.Agents.File, &c.Agents.HTTPConfig} {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+	return &c, nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// transport returns a round tripper with the TLS and credentials of a file in
+// the form of Prometheus' http_config, or a plain one without a file.
+func transport(name, purpose string) (http.RoundTripper, error) {
+	c := &promconfig.HTTPClientConfig{}
+	if name != "" {
+		var err error
+		if c, _, err = promconfig.LoadHTTPConfigFile(name); err != nil {
+			return nil, &input.Error{File: name, Found: firstLine(err.Error()), Allowed: "an http_config of Prometheus"}
+		}
+		if err := c.Validate(); err != nil {
+			return nil, &input.Error{File: name, Found: firstLine(err.Error()), Allowed: "an http_config of Prometheus"}
+		}
+	}
+	c.EnableHTTP2 = true
+	return promconfig.NewRoundTripperFromConfig(*c, purpose)
+}
