@@ -166,7 +166,7 @@ func fileTarget(address string, ls map[string]string) (Target, error) {
 		case name == "instance":
 			t.Instance = v
 		case strings.HasPrefix(name, "__"):
-		case !model.LabelName(name).IsValidLegacy() || len(v) > maxLabelBytes:
+		case !model.LegacyValidation.IsValidLabelName(name) || len(v) > maxLabelBytes:
 			return Target{}, fmt.Errorf("label %.80q", name)
 		default:
 			t.Labels = append(t.Labels, telemetry.Label{Name: name, Value: v})
