@@ -25,6 +25,7 @@ type flags struct {
 	dir       string
 	source    string
 	config    string
+	remote    string // URL
 	retention time.Duration
 	maxSize   string
 	set       []string
@@ -42,7 +43,8 @@ time-series store, answers PromQL through the Prometheus HTTP API (so that Grafa
 read it) and serves the dashboard. It listens on loopback unless --listen says
 otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
 		Example: `  weir-server examples/pod-64x8.yaml
-  weir-server cluster.yaml --listen 10.0.0.1:8080 --web-config web.yml --data /var/lib/weir`,
+  weir-server cluster.yaml --listen 10.0.0.1:8080 --web-config web.yml --data /var/lib/weir
+  weir-server cluster.yaml --store http://victoria:8428`,
 		Args:          cobra.ExactArgs(1),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -57,6 +59,7 @@ otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
 	fs.StringVar(&f.config, "config", "", "configuration file: where the agents are, and more (docs/live.md)")
 	fs.StringVar(&f.dir, "data", "weir-data", "directory of the store")
 	fs.StringVar(&f.source, "source", "agents", "where samples come from: "+sourceNames())
+	fs.StringVar(&f.remote, "store", "", "URL of a Prometheus-compatible engine to keep the samples instead")
 	fs.DurationVar(&f.retention, "retention", 15*24*time.Hour, "how long samples are kept")
 	fs.StringVar(&f.maxSize, "retention-size", "", "size of the store above which the oldest samples go, as in 100GiB (default: no limit)")
 	fs.StringArrayVar(&f.set, "set", nil, "change a value of the cluster file: PATH=VALUE (repeatable)")
@@ -101,8 +104,11 @@ func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 		return cli.Failed(err)
 	}
 	defer l.Close()
-	st, err := openStore(f, maxBytes, log.With("part", "store"))
+	st, err := openStore(f, cfg, maxBytes, s.Now, log.With("part", "store"))
 	if err != nil {
+		if input.IsRefusal(err) || f.remote != "" {
+			return cli.Refused(err)
+		}
 		return cli.Failed(err)
 	}
 	live := &Live{Store: st, Cluster: c, File: name, Source: f.source, Now: s.Now, Log: log, Config: cfg}

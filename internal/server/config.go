@@ -22,6 +22,7 @@ import (
 type Config struct {
 	Schema string       `yaml:"schema"`
 	Agents AgentsConfig `yaml:"agents"`
+	Store  StoreConfig  `yaml:"store"`
 }
 
 // ConfigSchema is the form of the file.
@@ -34,6 +35,12 @@ type AgentsConfig struct {
 	File       string   `yaml:"file"`        // targets in the form of Prometheus' file_sd
 	HTTPConfig string   `yaml:"http_config"` // TLS and credentials: a file in the form of Prometheus' http_config
 	Interval   Duration `yaml:"interval"`
+}
+
+// StoreConfig is for an engine elsewhere.
+type StoreConfig struct {
+	WriteURL   string `yaml:"write_url"` // default: --store and /api/v1/write
+	HTTPConfig string `yaml:"http_config"`
 }
 
 // Duration is a time.Duration written as in "5s".
@@ -106,7 +113,7 @@ func parseConfig(name string, text []byte) (*Config, error) {
 		return nil, refuse("found agents.url %.80q: allowed http://... or https://...", c.Agents.URL)
 	}
 	dir := filepath.Dir(name)
-	for _, p := range []*string{&c.Agents.File, &c.Agents.HTTPConfig} {
+	for _, p := range []*string{&c.Agents.File, &c.Agents.HTTPConfig, &c.Store.HTTPConfig} {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)
 		}

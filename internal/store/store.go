@@ -18,7 +18,8 @@ import (
 // several goroutines.
 type Store interface {
 	// Append takes a batch. Once it returned, the samples that were not
-	// refused survive the end of the process. An error means that the batch
+	// refused survive the end of the process; in another engine they are as
+	// safe as it keeps them. An error means that the batch
 	// as a whole was not stored.
 	Append(ctx context.Context, batch []Point) (Refused, error)
 	// Query evaluates a PromQL expression at one instant. A scalar comes back
