@@ -180,6 +180,9 @@ func latency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) []Term {
 		}
 		return terms
 	}
+	if p.Job.Op == collective.Broadcast {
+		return broadcastLatency(p, choice, bytes)
+	}
 	parts := p.System.Parts(p.Job.Op, choice.Algorithm, choice.Protocol)
 	for i, part := range parts {
 		add([...]string{"launch", "steps inside nodes", "steps between nodes"}[i], part.Count, part.Each)

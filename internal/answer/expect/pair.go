@@ -14,6 +14,14 @@ type Pair struct {
 	LatencyUS float64 // one way, a small message: half of the round trip that write latency tools print
 	Hops      int     // switches on the way
 	Terms     []Term
+	Rates     []Rate // the least of them is Gbps
+}
+
+// Rate is one candidate for the bandwidth of a pair, in Gb/s.
+type Rate struct {
+	Name string
+	Gbps float64
+	Text string
 }
 
 // wireMin is the shortest frame on the line: 64 bytes, preamble and gap.
@@ -29,8 +37,13 @@ func Between(c *cluster.Cluster, src, dst cluster.NICRef) (Pair, error) {
 	a, b := &c.Hosts[src.Host].NICs[src.NIC], &c.Hosts[dst.Host].NICs[dst.NIC]
 	p := Pair{Limit: ByNIC, Hops: way.switches}
 	p.Gbps = way.rate.Gigabits() * PayloadShare(c)
+	p.Rates = append(p.Rates, Rate{"link", p.Gbps, fmt.Sprintf("%s x %.4f, the payload's share at %s", way.rate, PayloadShare(c), mtuText(c))})
 	for _, nic := range []*cluster.NIC{a, b} {
-		if pcie := nic.PCIe.Gigabits(); pcie > 0 && pcie < p.Gbps {
+		pcie := nic.PCIe.Gigabits()
+		if pcie > 0 {
+			p.Rates = append(p.Rates, Rate{"PCIe", pcie, fmt.Sprintf("usable of the slot of %s", nic.Name)})
+		}
+		if pcie > 0 && pcie < p.Gbps {
 			p.Gbps, p.Limit = pcie, ByPCIe
 		}
 	}
@@ -49,6 +62,13 @@ func Between(c *cluster.Cluster, src, dst cluster.NICRef) (Pair, error) {
 	}
 	add("frames", way.rate.TransmitTime(wireMin*units.Bytes(way.switches+1)), "shortest frame, once a cable")
 	return p, nil
+}
+
+func mtuText(c *cluster.Cluster) string {
+	if c.Transport == cluster.TCP {
+		return fmt.Sprintf("a port MTU of %v", c.QoS.PortMTU)
+	}
+	return fmt.Sprintf("a path MTU of %v", c.QoS.MTU)
 }
 
 type way struct {

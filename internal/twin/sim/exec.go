@@ -236,7 +236,7 @@ func timingOf(p *plan.Plan, choice nccl.Choice, sch *collective.Schedule) timing
 	t.launch, t.local = microseconds(launch), microseconds(local)
 	t.fence = t.local / 2
 	t.local -= t.fence
-	t.busy, t.copy = lanePace(p, choice, sch.Channels())
+	t.busy, t.copy = p.LanePace(choice, sch.Channels())
 	t.along = choice.Protocol != collective.Simple
 	t.post = microseconds(sys.PostOverhead(collective.LL)) // of one message: Simple counts three
 	host := microseconds(net) - plan.FabricShare - t.fence - t.post
@@ -255,22 +255,4 @@ func timingOf(p *plan.Plan, choice nccl.Choice, sch *collective.Schedule) timing
 		t.nvls = rate.Pace()
 	}
 	return t
-}
-
-// lanePace returns the paces at which one lane works: its share of the links
-// between GPUs, for which the library chose the number of channels. Where the
-// library's tables say that GPUs reach less, a lane is busy for longer than it
-// copies: what it lacks is not the speed of a slice but that of the next one.
-func lanePace(p *plan.Plan, choice nccl.Choice, active int) (busy, copying units.Pace) {
-	share := max(p.LocalRate/units.BitRate(p.System.Channels), units.Mbps)
-	copying = share.Pace()
-	bus := p.System.BusCap(choice.Algorithm, choice.Protocol)
-	if choice.Algorithm == collective.Tree {
-		bus /= 2 // a lane goes one way
-	}
-	if bus > 0 && choice.Algorithm != collective.NVLSTree {
-		flags := float64(choice.Protocol.WireBytes(1<<20)) / (1 << 20)
-		share = min(share, max(units.BitRate(bus*8e9*flags)/units.BitRate(active), units.Mbps))
-	}
-	return share.Pace(), copying
 }
