@@ -67,6 +67,10 @@ func Switch(c *cluster.Cluster, id cluster.NodeID) (*qos.Device, error) {
 			p.Explain("mtu", fmt.Sprintf("qos.port_mtu is %d, but %s", in.PortMTU, sys.limit))
 		}
 		marking(&p, in)
+		if q := &p.Queues[in.RoCE().Priority]; sys.certain && q.ECN == qos.On && q.Probability < 1 {
+			q.Probability = 1
+			p.Explain(fmt.Sprintf("ecn.%d", in.RoCE().Priority), fmt.Sprintf("qos.ecn.probability is %g%%, but %s has none to set: it marks every packet from the maximum on", in.ECN.Probability*100, n.OS))
+		}
 		watchdog(&p, in)
 		attach(&p, c, id)
 		for prio := range p.Ingress {

@@ -63,7 +63,7 @@ switch: {model: spectrum-3}
 `
 	for os, want := range map[string][]string{
 		"nvue":  {"swp1s0", "swp1s3", "swp2s0"},
-		"onyx":  {"1/1/1", "1/1/4", "1/2/1"},
+		"onyx":  {"Eth1/1/1", "Eth1/1/4", "Eth1/2/1"},
 		"sonic": {"Ethernet0", "Ethernet6", "Ethernet8"},
 	} {
 		c := load(t, text, "switch.os="+os)

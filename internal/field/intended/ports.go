@@ -25,23 +25,25 @@ type system struct {
 	name   func(slot) string
 	maxMTU units.Bytes // largest layer-2 payload of a port
 	limit  string      // why that is the largest
+
+	certain bool // marks every packet at the maximum: there is no probability to set
 }
 
 // systems by the names of switch.os. The forms of names are those of the
 // vendors' interface guides, which the tables of the dialects name; frame
 // limits are those that the guides give for current data centre switches.
 var systems = map[string]system{
-	"nxos": {func(s slot) string { return "Ethernet1/" + strconv.Itoa(s.cage+1) + s.after("/", 1) }, 9216, "NX-OS takes up to 9216"},
+	"nxos": {name: func(s slot) string { return "Ethernet1/" + strconv.Itoa(s.cage+1) + s.after("/", 1) }, maxMTU: 9216, limit: "NX-OS takes up to 9216"},
 	// All subports are numbered by the first of their lanes, unsplit cages too.
-	"eos": {func(s slot) string {
+	"eos": {name: func(s slot) string {
 		return "Ethernet" + strconv.Itoa(s.cage+1) + "/" + strconv.Itoa(s.sub*s.lanes/s.ways+1)
-	}, 9214, "EOS takes up to 9214"},
-	"nvue":    {func(s slot) string { return "swp" + strconv.Itoa(s.cage+1) + s.after("s", 0) }, 9216, "Cumulus takes up to 9216"},
-	"onyx":    {func(s slot) string { return "1/" + strconv.Itoa(s.cage+1) + s.after("/", 1) }, 9216, "Onyx takes up to 9216"},
-	"sonic":   {func(s slot) string { return "Ethernet" + strconv.Itoa(s.cage*s.lanes+s.sub*s.lanes/s.ways) }, 9216, "SONiC takes up to 9216"},
-	"vrp":     {func(s slot) string { return gigabits(s.rate) + "GE1/0/" + strconv.Itoa(s.cage+1) + s.after(":", 1) }, 12270, "VRP takes frames up to 12288"},
-	"comware": {func(s slot) string { return comwareSpeed(s.rate) + "1/0/" + strconv.Itoa(s.cage+1) + s.after(":", 1) }, 9398, "Comware takes frames up to 9416"},
-	"junos":   {func(s slot) string { return "et-0/0/" + strconv.Itoa(s.cage) + s.after(":", 0) }, 9202, "Junos takes frames up to 9216, header included"},
+	}, maxMTU: 9214, limit: "EOS takes up to 9214"},
+	"nvue":    {name: func(s slot) string { return "swp" + strconv.Itoa(s.cage+1) + s.after("s", 0) }, maxMTU: 9216, limit: "Cumulus takes up to 9216"},
+	"onyx":    {name: func(s slot) string { return "Eth1/" + strconv.Itoa(s.cage+1) + s.after("/", 1) }, maxMTU: 9216, limit: "Onyx takes up to 9216", certain: true},
+	"sonic":   {name: func(s slot) string { return "Ethernet" + strconv.Itoa(s.cage*s.lanes+s.sub*s.lanes/s.ways) }, maxMTU: 9216, limit: "SONiC takes up to 9216"},
+	"vrp":     {name: func(s slot) string { return gigabits(s.rate) + "GE1/0/" + strconv.Itoa(s.cage+1) + s.after(":", 1) }, maxMTU: 12270, limit: "VRP takes frames up to 12288"},
+	"comware": {name: func(s slot) string { return comwareSpeed(s.rate) + "1/0/" + strconv.Itoa(s.cage+1) + s.after(":", 1) }, maxMTU: 9398, limit: "Comware takes frames up to 9416"},
+	"junos":   {name: func(s slot) string { return "et-0/0/" + strconv.Itoa(s.cage) + s.after(":", 0) }, maxMTU: 9202, limit: "Junos takes frames up to 9216, header included"},
 }
 
 func (s slot) after(mark string, first int) string {

@@ -15,7 +15,7 @@ const (
 
 var grammar = dialect.Language{
 	Separator: "#",
-	Comments:  []string{"!"},
+	Comments:  []string{"!", "# "},
 	Show:      []string{"display current", "dis cur", "display saved", "display this"},
 	Forms:     forms,
 	Others:    map[string][]string{"": others, inPort: portOthers},

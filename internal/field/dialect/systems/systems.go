@@ -26,19 +26,22 @@ type System struct {
 	// Statements is the table of the system's statements; nil for systems
 	// whose configurations are trees of tables.
 	Statements func() *dialect.Grammar
+
+	// Write returns the configuration of a device.
+	Write func(t *dialect.Target) ([]dialect.Text, error)
 }
 
 // All returns the dialects.
 func All() []System {
 	return []System{
-		{nxos.System, "Cisco NX-OS", nxos.Parse, nxos.Score, nxos.Starts, nxos.Statements},
-		{eos.System, "Arista EOS", eos.Parse, eos.Score, eos.Starts, eos.Statements},
-		{nvue.System, "NVIDIA Cumulus Linux", nvue.Parse, nvue.Score, nvue.Starts, nvue.Statements},
-		{onyx.System, "NVIDIA Onyx", onyx.Parse, onyx.Score, onyx.Starts, onyx.Statements},
-		{sonic.System, "SONiC", sonic.Parse, sonic.Score, sonic.Starts, nil},
-		{vrp.System, "Huawei VRP", vrp.Parse, vrp.Score, vrp.Starts, vrp.Statements},
-		{comware.System, "H3C Comware", comware.Parse, comware.Score, comware.Starts, comware.Statements},
-		{junos.System, "Juniper Junos", junos.Parse, junos.Score, junos.Starts, junos.Statements},
+		{nxos.System, "Cisco NX-OS", nxos.Parse, nxos.Score, nxos.Starts, nxos.Statements, nxos.Write},
+		{eos.System, "Arista EOS", eos.Parse, eos.Score, eos.Starts, eos.Statements, eos.Write},
+		{nvue.System, "NVIDIA Cumulus Linux", nvue.Parse, nvue.Score, nvue.Starts, nvue.Statements, nvue.Write},
+		{onyx.System, "NVIDIA Onyx", onyx.Parse, onyx.Score, onyx.Starts, onyx.Statements, onyx.Write},
+		{sonic.System, "SONiC", sonic.Parse, sonic.Score, sonic.Starts, nil, sonic.Write},
+		{vrp.System, "Huawei VRP", vrp.Parse, vrp.Score, vrp.Starts, vrp.Statements, vrp.Write},
+		{comware.System, "H3C Comware", comware.Parse, comware.Score, comware.Starts, comware.Statements, comware.Write},
+		{junos.System, "Juniper Junos", junos.Parse, junos.Score, junos.Starts, junos.Statements, junos.Write},
 	}
 }
 

@@ -21,7 +21,7 @@ const sizeUnit = "bytes|kbytes|mbytes|cells"
 
 var grammar = dialect.Language{
 	Separator: "#",
-	Comments:  []string{"!", "//"},
+	Comments:  []string{"!", "//", "# "},
 	Show:      []string{"display current", "dis cur", "display saved", "display this"},
 	Forms:     append(append(globalForms, in(inPort, portForms)...), in(inGroup, append(portForms, memberForm))...),
 	Others:    map[string][]string{"": others, inPort: portOthers, inGroup: portOthers, inAI: {"ai-service", "npcc", "icc", "iqcn", "model", "undo"}, inAIECN: {"mode", "undo", "delay", "throughput"}},
