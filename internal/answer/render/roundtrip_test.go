@@ -1,8 +1,10 @@
 package render
 
 import (
+	"flag"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -15,6 +17,17 @@ import (
 
 	"pgregory.net/rapid"
 )
+
+// TestMain draws fewer intents where time is short.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if os.Getenv("WEIR_LONG") == "" {
+		if err := flag.Set("rapid.checks", "20"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // models are switches that run the systems.
 var models = map[string]string{"nxos": "tomahawk-4", "eos": "tomahawk-4", "nvue": "spectrum-3", "onyx": "spectrum-3", "sonic": "spectrum-4", "vrp": "tomahawk-5", "comware": "tomahawk-3", "junos": "trident-4"}
@@ -42,14 +55,14 @@ var quantum = map[string]quanta{
 
 // An intent of the cluster file, at random. Percents keep their two digits,
 // since that is the least share that all systems can state.
-func overrides(t *rapid.T, os string) []string {
+func overrides(t *rapid.T, system string) []string {
 	var set []string
 	add := func(format string, v ...any) { set = append(set, fmt.Sprintf(format, v...)) }
 	prios := rapid.Permutation([]int{1, 2, 3, 4, 5, 6, 7}).Draw(t, "priorities")
 	dscps := rapid.Permutation([]int{3, 10, 24, 26, 34, 46, 48, 56, 63}).Draw(t, "code points")
 	roce, cnp := prios[0], prios[1]
 	strict := rapid.Bool().Draw(t, "strict cnp")
-	if os == "eos" && strict && cnp < roce { // EOS has strict queues on top only
+	if system == "eos" && strict && cnp < roce { // EOS has strict queues on top only
 		roce, cnp = cnp, roce
 	}
 	add("qos.roce.priority=%d", roce)
@@ -138,7 +151,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func compare(t *rapid.T, os string, target *dialect.Target, got *qos.Device) {
+func compare(t *rapid.T, system string, target *dialect.Target, got *qos.Device) {
 	want := target.Device
 	if got.Name != want.Name || len(got.Ports) != len(want.Ports) {
 		t.Fatalf("%s with %d ports, want %s with %d", got.Name, len(got.Ports), want.Name, len(want.Ports))
@@ -157,7 +170,7 @@ func compare(t *rapid.T, os string, target *dialect.Target, got *qos.Device) {
 		if g == nil {
 			t.Fatalf("no port %s", w.Name)
 		}
-		comparePort(t, quantum[os], w, g, target.Cell, fill)
+		comparePort(t, quantum[system], w, g, target.Cell, fill)
 	}
 }
 
