@@ -70,3 +70,12 @@ func Steps(c *cluster.Cluster, tests []Test) [][]Test {
 
 // maxOpenSteps bounds the steps in which room is sought.
 const maxOpenSteps = 2048
+
+// Reversed returns the tests the other way round.
+func Reversed(tests []Test) []Test {
+	out := make([]Test, len(tests))
+	for i, t := range tests {
+		out[i] = Test{t.To, t.From}
+	}
+	return out
+}

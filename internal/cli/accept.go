@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"weir/internal/answer/acceptance"
+	"weir/internal/cluster"
+	"weir/internal/field/remote"
+	"weir/internal/report"
+)
+
+// acceptFlags are the flags of weir accept.
+type acceptFlags struct {
+	set                     []string
+	results, dir            string
+	runner, prefix, tool    string
+	weir, user              string
+	duration, limit, budget time.Duration
+	rounds, gid             int
+	crossed, reverse        bool
+	asJSON                  bool
+	format, output          string
+}
+
+func (f *acceptFlags) add(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.set, "set", nil, "change a value of the cluster file: PATH=VALUE (repeatable)")
+	fs.StringVar(&f.results, "results", "", "judge the results in this directory instead of running tests")
+	fs.StringVar(&f.dir, "dir", "weir-accept", "keep results here; a run that was interrupted goes on with what is missing")
+	fs.StringVar(&f.runner, "runner", "ssh", "how to reach hosts: ssh, slurm, kubernetes, namespaces or local")
+	fs.StringVar(&f.prefix, "prefix", "", "of the names of pods or namespaces, before the host's name")
+	fs.StringVar(&f.user, "user", "", "user on the hosts (ssh)")
+	fs.StringVar(&f.tool, "tool", "perftest", "perftest, or weir for hosts without RDMA cards")
+	fs.StringVar(&f.weir, "weir", "weir", "the weir program on the hosts")
+	fs.DurationVar(&f.duration, "duration", 3*time.Second, "of each bandwidth test")
+	fs.DurationVar(&f.limit, "limit", 0, "after which a test is ended and counts as failed (default: four times --duration and 20s)")
+	fs.DurationVar(&f.budget, "budget", 0, "start no further test after this time; the verdict is then incomplete")
+	fs.IntVar(&f.rounds, "rounds", 0, "rounds of pairs, each host in every one with another partner (default: all pairs up to 32 hosts, else 32 rounds)")
+	fs.IntVar(&f.gid, "gid-index", -1, "GID index for perftest (default: its own choice)")
+	fs.BoolVar(&f.crossed, "crossed", false, "test across rails, too")
+	fs.BoolVar(&f.reverse, "both-ways", false, "test each pair in both directions")
+	fs.BoolVar(&f.asJSON, "json", false, "print JSON (short for --format json)")
+	fs.StringVar(&f.format, "format", "text", "text or json")
+	fs.StringVarP(&f.output, "output", "o", "", "write to this file")
+}
+
+func newAccept(s *Streams) *cobra.Command {
+	var f acceptFlags
+	cmd := &cobra.Command{
+		Use:   "accept CLUSTER.yaml",
+		Short: "Prove a network by tests between all pairs, and find what is slow",
+		Long: `Run bandwidth and latency tests between the hosts of a cluster file, judge them against what
+the cluster should give, and find the node, NIC, cable or switch that explains slow pairs.
+Tests are scheduled so that no host is used twice at once and no two tests can share a link
+between switches.
+
+Results are kept in --dir as the tools printed them, and a run that was interrupted goes on.
+--results judges results that exist: outputs of perftest and nccl-tests of any version.
+Exit status 1 unless everything that was asked for has passed.`,
+		Example: `  weir accept cluster.yaml                                     # perftest, over ssh
+  weir accept cluster.yaml --runner slurm --budget 30m
+  weir accept cluster.yaml --tool weir                         # without RDMA cards
+  weir accept cluster.yaml --results outputs/ --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := f.accept(cmd.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			if err := writeReport(s, f.output, func(w io.Writer) error {
+				if f.asJSON || f.format == "json" {
+					e := json.NewEncoder(w)
+					e.SetIndent("", "  ")
+					return e.Encode(r)
+				}
+				return report.AcceptText(w, r)
+			}); err != nil {
+				return err
+			}
+			switch {
+			case cmd.Context().Err() != nil:
+				return interrupted()
+			case !r.Accepted():
+				return judged()
+			}
+			return nil
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+func (f *acceptFlags) accept(ctx context.Context, s *Streams, name string) (*acceptance.Report, error) {
+	over, err := cluster.Sets(f.set)
+	if err != nil {
+		return nil, refused(err)
+	}
+	file, err := loadCluster(name, over)
+	if err != nil {
+		return nil, err
+	}
+	c := file.Cluster
+	if f.format != "text" && f.format != "json" {
+		return nil, refused(fmt.Errorf("--format %s: text or json", f.format))
+	}
+	tool, err := f.toolOf()
+	if err != nil {
+		return nil, err
+	}
+	dir, planned := f.results, 0
+	if dir == "" {
+		dir = f.dir
+		if planned, err = f.run(ctx, s, c, tool); err != nil {
+			return nil, err
+		}
+	} else if _, err := os.Stat(dir); err != nil {
+		return nil, inputError(dir, err)
+	}
+	results, err := acceptance.ReadResults(context.WithoutCancel(ctx), c, dir)
+	if err != nil {
+		return nil, refused(err)
+	}
+	r := &acceptance.Report{Cluster: c.Name, Unplaced: results.Unplaced, NotRead: results.NotRead}
+	step, pairs, suspects, err := acceptance.JudgePairs(c, results.Pairs, tool.Absolute(), planned)
+	if err != nil {
+		return nil, refused(err)
+	}
+	r.Steps, r.Pairs, r.Suspects = append(r.Steps, step), pairs, suspects
+	r.Finish()
+	return r, nil
+}
+
+func (f *acceptFlags) toolOf() (acceptance.Tool, error) {
+	switch f.tool {
+	case "perftest":
+		return acceptance.Perftest{GIDIndex: f.gid}, nil
+	case "weir":
+		return acceptance.Weir{Path: f.weir}, nil
+	}
+	return nil, refused(fmt.Errorf("--tool %s: perftest or weir", f.tool))
+}
+
+// run runs the tests and returns how many there are in all.
+func (f *acceptFlags) run(ctx context.Context, s *Streams, c *cluster.Cluster, tool acceptance.Tool) (planned int, err error) {
+	runner, err := f.runnerOf(c)
+	if err != nil {
+		return 0, err
+	}
+	if closer, ok := runner.(io.Closer); ok {
+		defer closer.Close()
+	}
+	hosts := make([]int, len(c.Hosts))
+	for i := range hosts {
+		hosts[i] = i
+	}
+	rounds := f.rounds
+	if rounds == 0 && len(hosts) > 32 {
+		rounds = 32
+	}
+	tests := acceptance.PairTests(c, hosts, rounds, f.crossed)
+	if f.reverse {
+		tests = append(tests, acceptance.Reversed(tests)...)
+	}
+	if len(tests) == 0 {
+		return 0, refused(errors.New("nothing to test: the cluster file has one host"))
+	}
+	log, err := acceptance.OpenLog(f.dir)
+	if err != nil {
+		return 0, failed(err)
+	}
+	defer log.Close()
+	limit := f.limit
+	if limit == 0 {
+		limit = 4*f.duration + 20*time.Second
+	}
+	p := &acceptance.Pairs{Cluster: c, Runner: runner, Tool: tool, Log: log, Duration: f.duration, Limit: limit, Now: s.Now}
+	if f.budget > 0 {
+		p.Until = s.Now().Add(f.budget)
+	}
+	p.Progress = func(done, total int) { fmt.Fprintf(s.Err, "step %d of %d\n", done, total) }
+	err = p.Run(ctx, acceptance.Steps(c, tests), "alone", acceptance.Bandwidth)
+	switch {
+	case errors.Is(err, acceptance.ErrBudget), ctx.Err() != nil:
+		return len(tests), nil
+	case err != nil:
+		return 0, failed(err)
+	}
+	return len(tests), nil
+}
+
+func (f *acceptFlags) runnerOf(c *cluster.Cluster) (remote.Runner, error) {
+	switch f.runner {
+	case "ssh":
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, failed(err)
+		}
+		conf := remote.DefaultSSH(home, os.Getenv)
+		if f.user != "" {
+			conf.User = f.user
+		}
+		r, err := remote.NewSSH(conf)
+		if err != nil {
+			return nil, failed(fmt.Errorf("ssh: %w", err))
+		}
+		return r, nil
+	case "slurm":
+		return remote.Slurm(), nil
+	case "kubernetes":
+		return remote.Kubernetes("", func(host string) string { return f.prefix + host }), nil
+	case "namespaces":
+		return remote.Namespaces(f.prefix), nil
+	case "local":
+		return remote.Local(), nil
+	}
+	return nil, refused(fmt.Errorf("--runner %s: ssh, slurm, kubernetes, namespaces or local", f.runner))
+}
