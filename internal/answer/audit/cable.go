@@ -75,7 +75,7 @@ func isConfigFact(f *fact.Fact) bool {
 
 func (a *auditor) isPort(id cluster.PortID, name string) bool {
 	p := &a.c.Ports[id]
-	if s := a.ports[id]; s != nil && strings.EqualFold(s.name, name) {
+	if s := a.ports[id]; s != nil && plainName(s.name) == plainName(name) {
 		return true
 	}
 	if h := a.c.Nodes[p.Node].Host; h >= 0 && p.NIC >= 0 && a.c.Hosts[h].NICs[p.NIC].Device == name {
@@ -86,7 +86,7 @@ func (a *auditor) isPort(id cluster.PortID, name string) bool {
 			return true
 		}
 	}
-	return strings.EqualFold(p.Name, name) || strings.EqualFold(a.deviceName(id), name)
+	return plainName(p.Name) == plainName(name) || plainName(a.deviceName(id)) == plainName(name)
 }
 
 // knownPort reports whether any port of the node has the name.

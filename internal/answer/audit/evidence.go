@@ -53,6 +53,7 @@ type auditor struct {
 	catalogue catalogueFinder
 	fabric    *fabric.Fabric
 	byName    map[string]cluster.NodeID
+	portNames map[cluster.NodeID][]string
 }
 
 // match gives configurations and facts to the nodes of the plan.
@@ -175,7 +176,7 @@ func (a *auditor) matchSwitch(d *device) {
 	byName := map[string]int{}
 	var physical []int
 	for i := range found {
-		byName[strings.ToLower(found[i].Name)] = i
+		byName[plainName(found[i].Name)] = i
 		if isPhysical(found[i].Name) {
 			physical = append(physical, i)
 		}
@@ -186,9 +187,9 @@ func (a *auditor) matchSwitch(d *device) {
 		if port.Link == cluster.LinkID(cluster.None) {
 			continue
 		}
-		i, ok := byName[strings.ToLower(port.Name)]
+		i, ok := byName[plainName(port.Name)]
 		if !ok {
-			i, ok = byName[strings.ToLower(a.deviceName(id))]
+			i, ok = byName[plainName(a.deviceName(id))]
 		}
 		if !ok && strings.HasPrefix(port.Name, "port-") && at < len(physical) && a.namesByOrder(n) {
 			i, ok = physical[at], true

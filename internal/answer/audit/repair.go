@@ -11,6 +11,7 @@ import (
 	"weir/internal/field/dialect"
 	"weir/internal/field/dialect/systems"
 	"weir/internal/field/evidence/tool"
+	"weir/internal/field/intended"
 	"weir/internal/qos"
 	"weir/units"
 )
@@ -30,6 +31,7 @@ type repairer struct {
 	length  units.Metres
 	frame   units.Bytes
 	room    units.Bytes // headroom that the plan needs
+	hostMTU units.Bytes
 
 	do, undo          []string
 	disruption, scope string
@@ -55,6 +57,10 @@ func (a *auditor) repair(list []int) (repair, undo []Step) {
 		}
 	}
 	if a.c.Nodes[d.node].Kind == cluster.HostNode {
+		f.hostMTU = 9000
+		if host := &a.c.Hosts[a.c.Nodes[d.node].Host]; len(host.NICs) > 0 {
+			f.hostMTU = intended.HostMTU(f.in, host.NICs[0].Model)
+		}
 		f.host(d)
 	} else if s := a.ports[d.port]; s != nil && a.nodes[d.node].config != nil {
 		f.port = &s.qos
@@ -65,10 +71,7 @@ func (a *auditor) repair(list []int) (repair, undo []Step) {
 		if l := a.c.Ports[d.port].Link; l != cluster.LinkID(cluster.None) {
 			link := &a.c.Links[l]
 			f.length = link.Length
-			f.room = f.in.Headroom
-			if f.room == 0 {
-				f.room = qos.HeadroomDriver(link.Rate, link.Length, f.in.MTU)
-			}
+			f.room, _ = intended.Headroom(f.in, link.Rate, link.Length)
 		}
 		f.write()
 	}

@@ -49,7 +49,7 @@ func (f *repairer) host(d *deviation) {
 	case "mtu":
 		f.disruption = "flap"
 		old, _, _ := strings.Cut(d.found, " ")
-		each(fixed("ip link set dev %s mtu "+itoa(int64(max(9000, RDMAFrame(f.in.MTU))))), fixed("ip link set dev %s mtu "+old))
+		each(fixed("ip link set dev %s mtu "+itoa(int64(f.hostMTU))), fixed("ip link set dev %s mtu "+old))
 	case "traffic_class":
 		f.scope = "host"
 		each(byDevice(fmt.Sprintf("echo %d > /sys/class/infiniband/%%s/tc/1/traffic_class", int(roce.DSCP)<<2)), nil)
