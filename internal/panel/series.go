@@ -29,7 +29,8 @@ type series struct {
 	// Since the last look of the diagnosis.
 	markAt  int64
 	markSum float64
-	high    float64
+	high    float64 // of a gauge
+	area    float64 // of a gauge: value times milliseconds
 }
 
 func (s *series) last() int { return int(s.next+keep-1) % keep }
@@ -55,6 +56,9 @@ func (s *series) add(at int64, value float64) {
 		s.markAt, s.markSum = at, sum
 	}
 	s.high = max(s.high, value)
+	if s.gauge && s.n > 0 {
+		s.area += s.raw * float64(at-s.at[s.last()])
+	}
 	s.raw, s.begun = value, true
 	s.at[s.next], s.sum[s.next] = at, sum
 	s.next = (s.next + 1) % keep
@@ -103,3 +107,20 @@ func (s *series) value(now int64) (float64, bool) {
 
 // stale reports whether a source has missed three readings.
 func stale(now, last, distance int64) bool { return now-last > 3*distance+2000 }
+
+// look returns what the series did since the last look, and begins anew.
+func (s *series) look() (seconds, moved, high, mean float64, ok bool) {
+	if s.n == 0 {
+		return 0, 0, 0, 0, false
+	}
+	last := s.last()
+	if ms := s.at[last] - s.markAt; ms > 0 {
+		seconds, mean, ok = float64(ms)/1000, s.area/float64(ms), true
+		if !s.gauge {
+			moved = s.sum[last] - s.markSum
+		}
+	}
+	high = s.high
+	s.markAt, s.markSum, s.high, s.area = s.at[last], s.sum[last], s.raw, 0
+	return seconds, moved, high, mean, ok
+}

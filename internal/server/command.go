@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ type flags struct {
 	verbose   bool
 }
 
+const defaultDir = "weir-data"
+
 // NewCommand returns the command line of weir-server.
 func NewCommand(s *cli.Streams) *cobra.Command {
 	var f flags
@@ -42,7 +45,7 @@ func NewCommand(s *cli.Streams) *cobra.Command {
 time-series store, answers PromQL through the Prometheus HTTP API (so that Grafana can
 read it) and serves the dashboard. It listens on loopback unless --listen says
 otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
-		Example: `  weir-server examples/pod-64x8.yaml
+		Example: `  weir-server examples/pod-64x8.yaml --source sim
   weir-server cluster.yaml --listen 10.0.0.1:8080 --web-config web.yml --data /var/lib/weir
   weir-server cluster.yaml --store http://victoria:8428`,
 		Args:          cobra.ExactArgs(1),
@@ -57,7 +60,7 @@ otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
 	fs.StringVar(&f.listen.WebConfig, "web-config", "", "TLS and authentication: a web configuration file of Prometheus' exporter-toolkit")
 	fs.BoolVar(&f.listen.Insecure, "insecure", false, "allow plain text beyond loopback")
 	fs.StringVar(&f.config, "config", "", "configuration file: where the agents are, and more (docs/live.md)")
-	fs.StringVar(&f.dir, "data", "weir-data", "directory of the store")
+	fs.StringVar(&f.dir, "data", defaultDir, "directory of the store; a simulation without it keeps nothing")
 	fs.StringVar(&f.source, "source", "agents", "where samples come from: "+sourceNames())
 	fs.StringVar(&f.remote, "store", "", "URL of a Prometheus-compatible engine to keep the samples instead")
 	fs.DurationVar(&f.retention, "retention", 15*24*time.Hour, "how long samples are kept")
@@ -104,6 +107,13 @@ func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 		return cli.Failed(err)
 	}
 	defer l.Close()
+	if f.source == "sim" && f.remote == "" && f.dir == defaultDir {
+		// Simulated samples are not worth keeping, and must not mix with real ones.
+		if f.dir, err = os.MkdirTemp("", "weir-sim-"); err != nil {
+			return cli.Failed(err)
+		}
+		defer os.RemoveAll(f.dir)
+	}
 	st, err := openStore(f, cfg, maxBytes, s.Now, log.With("part", "store"))
 	if err != nil {
 		if input.IsRefusal(err) || f.remote != "" {
@@ -112,6 +122,10 @@ func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 		return cli.Failed(err)
 	}
 	live := &Live{Store: st, Cluster: c, File: name, Source: f.source, Now: s.Now, Log: log, Config: cfg}
+	if live.Dashboard, err = newDashboard(live); err != nil {
+		return cli.Failed(errors.Join(err, st.Close()))
+	}
+	live.Store = live.Dashboard.Store()
 	fmt.Fprintf(s.Err, "listening on %v\n", l.Addr())
 	err = live.run(ctx, fill, func(ctx context.Context) error {
 		return listen.Serve(ctx, l, live.handler(), f.listen, log.With("part", "http"))

@@ -11,6 +11,7 @@ import (
 	"weir/internal/cluster"
 	"weir/internal/field/scrape"
 	"weir/internal/store"
+	"weir/internal/web"
 )
 
 // Live is a running server: what its parts share.
@@ -23,6 +24,8 @@ type Live struct {
 	Log     *slog.Logger
 	Config  *Config
 
+	Dashboard *web.Server
+
 	scraper atomic.Pointer[scrape.Scraper]
 }
 
@@ -32,6 +35,7 @@ type source func(ctx context.Context, live *Live) error
 
 // sources are the kinds of --source.
 var sources = map[string]source{
+	"sim":    simulate,
 	"agents": func(ctx context.Context, l *Live) error { return l.scrapeAgents(ctx) },
 }
 
@@ -39,8 +43,9 @@ var sources = map[string]source{
 func (l *Live) run(ctx context.Context, fill source, serve func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	results := make(chan error, 2)
-	for _, part := range []func(context.Context) error{serve, func(ctx context.Context) error { return fill(ctx, l) }} {
+	parts := []func(context.Context) error{serve, func(ctx context.Context) error { return fill(ctx, l) }, l.Dashboard.Run}
+	results := make(chan error, len(parts))
+	for _, part := range parts {
 		go func() {
 			err := part(ctx)
 			if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -52,7 +57,11 @@ func (l *Live) run(ctx context.Context, fill source, serve func(context.Context)
 			results <- err
 		}()
 	}
-	return errors.Join(<-results, <-results)
+	var err error
+	for range parts {
+		err = errors.Join(err, <-results)
+	}
+	return err
 }
 
 // handler is everything behind the listener.

@@ -1,15 +1,25 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+
+	"weir/internal/web"
+)
+
+// newDashboard returns what the root of the server shows. The live server's
+// samples must go through its Store from then on.
+func newDashboard(l *Live) (*web.Server, error) {
+	o := web.Options{Store: l.Store, Cluster: l.Cluster, Source: l.Source, Now: l.Now, Log: l.Log.With("part", "dashboard")}
+	switch l.Source {
+	case "agents":
+		o.Every = time.Duration(l.Config.Agents.Interval)
+	case "sim":
+		o.Factor = simulationFactor(l.Cluster)
+		o.Every = time.Second
+	}
+	return web.New(o)
+}
 
 // dashboard is what the root of the server shows.
-func dashboard(_ *Live) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Write([]byte("weir-server: the Prometheus HTTP API is below /api/v1/\n"))
-	})
-}
+func dashboard(l *Live) http.Handler { return l.Dashboard.Handler() }

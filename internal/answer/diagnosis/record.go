@@ -33,14 +33,7 @@ func (r *Recording) seriesOf() ([]*series, error) {
 	var out []*series
 	reg := r.Record.Registry
 	for n := range uint32(reg.Len()) {
-		m := reg.Metric(n)
-		s := &series{metric: m.Name, name: m.Name, labels: map[string]string{}, gauge: m.Kind != telemetry.Counter, bits: m.Bits, recorded: &recorded{source: r.Name, seconds: span}}
-		for _, name := range m.LabelNames() {
-			if v := reg.Label(n, name); v != "" {
-				s.labels[name] = v
-			}
-		}
-		s.subject = recordedSubject(m, s.labels)
+		s := recordedSeries(reg, n, recorded{source: r.Name, seconds: span})
 		d, ok := w.Delta(n)
 		s.recorded.moved, s.recorded.known = d.Value, ok
 		s.recorded.mean = means[n]
@@ -53,6 +46,19 @@ func (r *Recording) seriesOf() ([]*series, error) {
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// recordedSeries names series n of a registry.
+func recordedSeries(reg *telemetry.Registry, n uint32, r recorded) *series {
+	m := reg.Metric(n)
+	s := &series{metric: m.Name, name: m.Name, labels: map[string]string{}, gauge: m.Kind != telemetry.Counter, bits: m.Bits, recorded: &r}
+	for _, name := range m.LabelNames() {
+		if v := reg.Label(n, name); v != "" {
+			s.labels[name] = v
+		}
+	}
+	s.subject = recordedSubject(m, s.labels)
+	return s
 }
 
 // means returns the time-weighted mean of every gauge over a window.
@@ -106,13 +112,17 @@ func (c *counters) add(recordings []Recording) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", recordings[i].Name, err)
 		}
-		for _, s := range list {
-			c.series = append(c.series, s)
-			c.byMetric[s.metric] = append(c.byMetric[s.metric], s)
-		}
-		c.windows = true
+		c.take(list)
 	}
 	return nil
+}
+
+func (c *counters) take(list []*series) {
+	for _, s := range list {
+		c.series = append(c.series, s)
+		c.byMetric[s.metric] = append(c.byMetric[s.metric], s)
+	}
+	c.windows = true
 }
 
 // share returns the largest part of the window that a duration counter of
