@@ -29,7 +29,8 @@ func (s *Server) note(e event) {
 // changed is told of every new series whose facts are in its labels. The first
 // of a port is how it is; the next is a change of it.
 func (s *Server) changed(metric string, get func(string) string, at int64) {
-	where, facts := "", []string{}
+	var where string
+	var facts []string
 	switch metric {
 	case "rdma_port_info":
 		where = get("instance") + "/" + get("device") + "/" + get("port")
