@@ -91,6 +91,7 @@ var hwMetrics = []Metric{
 	{Name: "rdma_retransmitted_packets_total", Unit: "packets", Bits: 64, Help: "Packets sent again.", Vendors: map[string][]string{Irdma: {"RetransSegs", "tcpRetransSegs"}, Ionic: {"tx_rdma_retx_pkts"}}},
 	{Name: "rdma_mtu_discards_total", Unit: "packets", Bits: 64, Help: "Packets discarded for their length.", Vendors: one(Ionic, "rx_rdma_mtu_discard_pkts")},
 	{Name: "rdma_rnr_sent_total", Unit: "events", Bits: 64, Help: "Receiver-not-ready answers sent.", Vendors: map[string][]string{Irdma: {"RNR sent"}, Ionic: {"resp_tx_rnr_retry_err"}}},
+	{Name: "rdma_host_copied_bytes_total", Unit: "bytes", Bits: 64, Help: "Bytes that crossed host memory between GPU and card, for want of GPUDirect RDMA. Simulated cards only."},
 	{Name: "rdma_out_of_order_placed_total", Unit: "packets", Bits: 64, Help: "Packets that arrived behind a gap and were placed all the same. Simulated cards only."},
 }
 

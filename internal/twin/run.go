@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/internal/cluster"
+	"weir/internal/twin/fault"
 	"weir/internal/twin/plan"
 	"weir/internal/twin/sim"
 	"weir/units"
@@ -49,6 +50,7 @@ type Progress struct {
 // one simulates the jobs of a cluster side by side from their start times on,
 // until they are done or ctx ends.
 func one(ctx context.Context, c *cluster.Cluster, o *Options) (*Result, *sim.Histogram, error) {
+	c = fault.Physical(c)
 	cfg := sim.Config{Cluster: c, Seed: o.Seed, Check: o.Check}
 	if o.Configure != nil {
 		o.Configure(&cfg)
@@ -72,6 +74,9 @@ func one(ctx context.Context, c *cluster.Cluster, o *Options) (*Result, *sim.His
 	}
 	r.sim = s
 	if err := r.add(); err != nil {
+		return nil, nil, err
+	}
+	if err := fault.Inject(s, c); err != nil {
 		return nil, nil, err
 	}
 	if o.Prepare != nil {

@@ -232,3 +232,21 @@ func (f *Fabric) alive(p cluster.PortID) bool {
 	l := f.c.Ports[p].Link
 	return l != cluster.LinkID(cluster.None) && (f.down == nil || !f.down[l])
 }
+
+// WithOneSeed returns the same routes with one hash seed on all nodes, or with
+// each node's own again.
+func (f *Fabric) WithOneSeed(one bool) *Fabric {
+	g := *f
+	g.seeds = make([]uint32, len(f.seeds))
+	for i := range g.seeds {
+		switch s := f.c.Routing.HashSeed; {
+		case one:
+			g.seeds[i] = finish(1)
+		case s != 0:
+			g.seeds[i] = finish(mix(uint32(s), uint32(s>>32)))
+		default:
+			g.seeds[i] = nodeSeed(f.c.Seed, f.c.Nodes[i].Name)
+		}
+	}
+	return &g
+}

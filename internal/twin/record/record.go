@@ -51,6 +51,7 @@ type Sampler struct {
 type card struct {
 	ref    cluster.NICRef
 	series [len(cardMetrics)]uint32
+	stall  [2]stall // of writes to memory and reads from it
 }
 
 // A port is one end of a cable; hosts and switches count different things.
@@ -59,6 +60,7 @@ type port struct {
 	host     bool
 	sum      [4]uint32 // data or bytes sent and received, packets sent and received
 	lost     uint32    // of switches: frames lost behind the port
+	link     [maxLink]uint32
 	priority []perPriority
 }
 
@@ -147,17 +149,18 @@ func (r *Sampler) add(reg *telemetry.Registry, metric string, values ...string) 
 
 // cardMetrics are what sim.NICCounters holds, in the order of cardValues.
 var cardMetrics = [...]string{
-	"rdma_np_ecn_marked_roce_packets_total", "rdma_np_cnp_sent_total", "rdma_rp_cnp_handled_total",
+	"rdma_np_ecn_marked_roce_packets_total", "rdma_np_cnp_sent_total", "rdma_rp_cnp_handled_total", "rdma_rp_cnp_ignored_total",
 	"rdma_out_of_sequence_total", "rdma_out_of_order_placed_total", "rdma_duplicate_request_total",
 	"rdma_packet_seq_err_total", "rdma_local_ack_timeout_err_total", "rdma_req_transport_retries_exceeded_total",
 	"rdma_netdev_rx_discards_phy_total", "rdma_retransmitted_packets_total",
+	"rdma_host_copied_bytes_total",
 	"rdma_data_packets_total", "rdma_data_packets_total",
 }
 
 func cardValues(c *sim.NICCounters) [len(cardMetrics)]uint64 {
 	return [...]uint64{
-		c.ECNMarked, c.CNPSent, c.CNPHandled, c.OutOfSequence, c.OutOfOrder, c.Duplicates,
-		c.SequenceErrors, c.Timeouts, c.RetriesExceeded, c.Discards, c.Retransmitted, c.DataSent, c.DataReceived,
+		c.ECNMarked, c.CNPSent, c.CNPHandled, c.CNPIgnored, c.OutOfSequence, c.OutOfOrder, c.Duplicates,
+		c.SequenceErrors, c.Timeouts, c.RetriesExceeded, c.Discards, c.Retransmitted, c.HostCopied, c.DataSent, c.DataReceived,
 	}
 }
 
@@ -174,6 +177,9 @@ func (r *Sampler) addCard(reg *telemetry.Registry, host string, ref cluster.NICR
 		}
 		k.series[i] = r.add(reg, metric, labels...)
 	}
+	for i, op := range [...]string{"wr", "rd"} {
+		k.stall[i].series = r.add(reg, "rdma_pcie_outbound_stalled_percent", host, nic.Device, "1", nic.Name, op)
+	}
 	r.cards = append(r.cards, k)
 	for i, id := range nic.Ports {
 		p := port{id: id, host: true}
@@ -182,6 +188,7 @@ func (r *Sampler) addCard(reg *telemetry.Registry, host string, ref cluster.NICR
 			p.sum[j] = r.add(reg, metric, at...)
 		}
 		netdev := r.cluster.Ports[id].Name
+		p.link = r.addLink(reg, hostLink, append(at, netdev))
 		for _, prio := range prios {
 			p.priority = append(p.priority, r.hostPriority(reg, append(at, netdev), prio))
 		}
@@ -220,6 +227,7 @@ func (r *Sampler) addSwitch(reg *telemetry.Registry, n *cluster.Node, prios []ui
 		} {
 			p.sum[j] = r.add(reg, m.metric, n.Name, name, m.direction)
 		}
+		p.link = r.addLink(reg, switchLink, []string{n.Name, name})
 		p.lost = r.add(reg, "roce_switch_port_lost_frames_total", n.Name, name)
 		for _, prio := range prios {
 			p.priority = append(p.priority, r.switchPriority(reg, n.Name, name, prio))
@@ -275,6 +283,7 @@ func (r *Sampler) Sample(s *sim.Sim) error {
 	if now <= r.last {
 		return nil
 	}
+	interval := now - r.last
 	r.last = now
 	r.out.Begin(now)
 	for i := range r.cards {
@@ -282,6 +291,7 @@ func (r *Sampler) Sample(s *sim.Sim) error {
 		for j, v := range cardValues(&c) {
 			r.set(r.cards[i].series[j], v)
 		}
+		r.stalls(&r.cards[i], &c, interval)
 	}
 	for i := range r.ports {
 		r.port(s, &r.ports[i])
@@ -320,6 +330,12 @@ func (r *Sampler) port(s *sim.Sim, p *port) {
 	}
 	for j, v := range sum {
 		r.set(p.sum[j], v)
+	}
+	l := s.Link(p.id)
+	for j, v := range linkValues(&l) {
+		if p.link[j] != none {
+			r.set(p.link[j], v)
+		}
 	}
 }
 

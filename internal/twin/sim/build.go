@@ -24,6 +24,10 @@ func (s *Sim) build() error {
 	s.rx = make([]rxPort, ports)
 	s.rare = make([]rarePort, ports)
 	s.refreshSet = make([]uint8, ports)
+	s.watchAt = make([]units.Time, ports)
+	for i := range s.watchAt {
+		s.watchAt[i] = units.Never
+	}
 	s.firstCard = make([]uint32, len(c.Hosts))
 	cards := 0
 	for h := range c.Hosts {
@@ -89,7 +93,7 @@ func (s *Sim) addNode(id cluster.NodeID) error {
 		if n.Kind == cluster.HostNode {
 			t.flags |= isHost
 			t.unit = uint32(len(s.nics))
-			nic := nicPort{card: noCard}
+			nic := nicPort{card: noCard, obeys: s.obeys}
 			if port.NIC >= 0 && n.Host >= 0 {
 				nic.card = s.firstCard[n.Host] + uint32(port.NIC)
 			}
@@ -127,21 +131,32 @@ func (s *Sim) addCard(h, i int) {
 	host := &s.cluster.Hosts[h]
 	nic := &host.NICs[i]
 	d := &s.cards[s.firstCard[h]+uint32(i)]
-	d.node = uint32(host.Node)
+	d.node, d.cnpPriority = uint32(host.Node), s.model.CNPPriority
 	pcie := nic.PCIe
 	if !s.cluster.RDMA.GPUDirect {
 		pcie /= 2 // each byte crosses host memory and PCIe twice
+		d.flags |= copiesHost
 	}
-	if pcie > 0 {
-		d.pace = pcie.Pace()
+	if m := nic.Model; m != nil {
+		d.latency = m.Latency
 	}
+	s.setPCIe(d, nic, pcie, pcie)
+}
+
+// setPCIe sets at what rates a card fetches what it sends and drains what it
+// has received; 0: no limit.
+func (s *Sim) setPCIe(d *card, nic *cluster.NIC, fetch, drain units.BitRate) {
+	d.pace, d.drain = 0, 0
 	d.full, d.xoff, d.xon = units.Never, units.Never, units.Never
-	m := nic.Model
-	if m == nil {
-		return
+	if fetch > 0 {
+		d.pace = fetch.Pace()
 	}
-	d.latency = m.Latency
-	if d.pace == 0 || m.RxBuffer <= 0 {
+	pcie := drain
+	if pcie > 0 {
+		d.drain = pcie.Pace()
+	}
+	m := nic.Model
+	if d.drain == 0 || m == nil || m.RxBuffer <= 0 {
 		return
 	}
 	// XOFF leaves room for what is under way when the pause is sent.
@@ -165,7 +180,7 @@ func (s *Sim) ratesOf(p uint32) uint8 {
 	rate := s.rare[p].rate
 	i := slices.IndexFunc(s.dcqcn, func(d dcqcn.Params) bool { return d.LineRate == rate })
 	if i < 0 {
-		d := s.cluster.DCQCN
+		d := s.dcqcnBase
 		d.LineRate = rate
 		i = len(s.dcqcn)
 		s.dcqcn = append(s.dcqcn, d)

@@ -31,6 +31,7 @@ const (
 	ownerFlow                 // flows.go: the cookie is the flow
 	ownerSlice                // exec_pipe.go: slices of collectives
 	ownerClear                // exec_pipe.go: slots that a receiver clears
+	ownerLoad                 // load.go: the cookie is the load
 )
 
 // Handlers are told of messages posted on connections made by Connect. Cookie
@@ -60,6 +61,9 @@ func (s *Sim) Connect(src, dst cluster.NICRef, o Options) (ConnID, error) {
 }
 
 func (s *Sim) connect(src, dst cluster.NICRef, o Options, by owner) (ConnID, error) {
+	if s.swapped != nil {
+		src, dst = s.swap(src), s.swap(dst)
+	}
 	from, err := s.nicOf(src)
 	if err != nil {
 		return 0, err
@@ -97,7 +101,7 @@ func (s *Sim) connect(src, dst cluster.NICRef, o Options, by owner) (ConnID, err
 		pick[1] = int32(n)
 	}
 	id := ConnID(len(s.conns))
-	c := conn{src: from, dst: to, firstQP: uint32(len(s.senders)), qps: uint16(o.QueuePairs), owner: by, split: rdma.SplitData || by == ownerFlow}
+	c := conn{src: from, dst: to, firstQP: uint32(len(s.senders)), qps: uint16(o.QueuePairs), owner: by, split: rdma.SplitData || by == ownerFlow || by == ownerLoad}
 	for k := range o.QueuePairs {
 		if err := s.addQP(id, pairs[k%len(pairs)], ring, pick, o.Priority); err != nil {
 			return 0, err
@@ -148,7 +152,8 @@ func (s *Sim) addQP(id ConnID, ports [2]cluster.PortID, ring int, pick [2]int32,
 	flow := s.seed ^ s.portEntity(ports[0]) ^ scramble(s.portEntity(ports[1])^scramble(uint64(s.pairs[pair])))
 	s.pairs[pair]++
 	udp := uint16(firstSourceUDP)
-	if s.cluster.RDMA.SourcePorts != "fixed" {
+	edited := s.cards[s.nics[s.tx[s.simPort(ports[0])].unit].card].flags & isEdited
+	if s.cluster.RDMA.SourcePorts != "fixed" && edited&fixedPort == 0 {
 		udp |= uint16(scramble(flow)) & (1<<14 - 1)
 	}
 	there := fabric.Fields{
@@ -162,6 +167,9 @@ func (s *Sim) addQP(id ConnID, ports [2]cluster.PortID, ring int, pick [2]int32,
 	q.port, r.port = s.egress(ports[0], &there), s.egress(ports[1], &back)
 	q.conn, q.prio, q.rates = id, prio, s.ratesOf(q.port)
 	r.rates = q.rates
+	if edited&unmarked != 0 {
+		q.prio = 0
+	}
 	q.reaction.Reset(&s.dcqcn[q.rates])
 	if err := s.setRoute(&s.routes[2*qp], s.rare[q.port].id, ports[1], there, pick[0], false); err != nil {
 		return err
@@ -188,9 +196,13 @@ func (s *Sim) Post(id ConnID, bytes units.Bytes, cookie uint64) {
 	c := &s.conns[id]
 	largest := units.Bytes(maxMessagePackets) * units.Bytes(s.rc.MTU)
 	largest = min(largest, 1<<30)
-	if !c.split || c.qps == 1 {
+	one := c.qps == 1 || s.cards[c.src].flags&oneQP != 0
+	if !c.split || one {
 		parts := (bytes + largest - 1) / largest
 		t := s.newTransfer(id, cookie, uint32(parts))
+		if one {
+			c.turn = 0
+		}
 		s.postParts(c.firstQP+uint32(c.turn), t, bytes, largest)
 		if c.turn++; c.turn == c.qps {
 			c.turn = 0
@@ -223,7 +235,8 @@ func (s *Sim) postParts(qp, t uint32, bytes, largest units.Bytes) {
 	q := &s.senders[qp]
 	at := s.now
 	if s.model.CardLatency {
-		at += s.cards[s.nics[s.tx[q.port].unit].card].latency
+		d := &s.cards[s.nics[s.tx[q.port].unit].card]
+		at += d.latency + d.slow
 	}
 	for ; bytes > 0; bytes -= largest {
 		q.later = append(q.later, part{at, t, uint32(min(bytes, largest))})
@@ -238,7 +251,7 @@ func (s *Sim) postParts(qp, t uint32, bytes, largest units.Bytes) {
 // delivered passes on that a transfer is in the receiver's memory.
 func (s *Sim) delivered(qp uint32, t *transfer) {
 	c := &s.conns[t.conn]
-	if c.owner == ownerFlow || c.owner == ownerHandler && s.handlers.Delivered == nil {
+	if c.owner == ownerFlow || c.owner == ownerLoad || c.owner == ownerHandler && s.handlers.Delivered == nil {
 		return
 	}
 	d := &s.cards[c.dst]
@@ -294,6 +307,8 @@ func (s *Sim) completedAt(id ConnID, cookie uint64, first units.Time) {
 	switch s.conns[id].owner {
 	case ownerFlow:
 		s.flowDone(FlowID(cookie), first)
+	case ownerLoad:
+		s.goOn(uint32(cookie))
 	case ownerHandler:
 		if s.handlers.Completed != nil {
 			s.handlers.Completed(id, cookie, s.now)

@@ -28,6 +28,7 @@ type NICCounters struct {
 	ECNMarked       uint64 // np_ecn_marked_roce_packets
 	CNPSent         uint64 // np_cnp_sent
 	CNPHandled      uint64 // rp_cnp_handled
+	CNPIgnored      uint64 // rp_cnp_ignored
 	OutOfSequence   uint64 // out_of_sequence: packets behind a gap
 	OutOfOrder      uint64 // packets behind a gap that were placed
 	Duplicates      uint64 // duplicate_request
@@ -38,6 +39,11 @@ type NICCounters struct {
 	DataSent        uint64 // data packets, repeated ones included
 	Retransmitted   uint64 // of these: sent before
 	DataReceived    uint64
+
+	// How long PCIe could not keep up: with what came in (outbound_pci_stalled_wr)
+	// and with what was to go out (outbound_pci_stalled_rd).
+	StalledWrite, StalledRead units.Time
+	HostCopied                uint64 // bytes that crossed host memory
 }
 
 // Totals sums over the fabric.
@@ -67,16 +73,20 @@ func (s *Sim) Counters(id cluster.PortID, prio uint8) PriorityCounters {
 	p := s.simPort(id)
 	t := &s.tx[p]
 	if t.flags&isHost != 0 {
-		return s.nics[t.unit].counters(s.now, prio)
+		c := s.nics[t.unit].counters(s.now, prio)
+		s.rare[p].form.apply(&c, prio)
+		return c
 	}
 	c := s.switches[t.unit].core.Counters(s.now, t.local, prio)
-	return PriorityCounters{
+	out := PriorityCounters{
 		TxFrames: c.TxPackets, TxBytes: c.TxBytes, RxFrames: c.RxPackets, RxBytes: c.RxBytes,
 		TxXOFF: c.PauseTx, TxXON: c.ResumeTx, RxXOFF: c.PauseRx, RxXON: c.ResumeRx, Paused: c.Paused,
 		ECNMarked: c.Marks, Drops: c.Drops, LosslessDrops: c.LosslessDrops, WREDDrops: c.WREDDrops, Discards: c.Discards,
 		StormsDetected: c.StormsDetected, StormsRestored: c.StormsRestored,
 		QueueMax: c.QueueMax, SharedMax: c.SharedMax, HeadroomMax: c.HeadroomMax,
 	}
+	s.rare[p].form.apply(&out, prio)
+	return out
 }
 
 // Lost returns how many frames were lost on the link behind a port.
@@ -104,7 +114,9 @@ func (s *Sim) XOFFThreshold(id cluster.NodeID) units.Bytes {
 
 // NIC returns what a NIC has counted.
 func (s *Sim) NIC(r cluster.NICRef) NICCounters {
-	c := s.nicCounters[s.firstCard[r.Host]+uint32(r.NIC)]
+	k := s.firstCard[r.Host] + uint32(r.NIC)
+	c, d := s.nicCounters[k], &s.cards[k]
+	c.StalledWrite, c.StalledRead, c.HostCopied = d.stalled, d.starved, d.copied
 	for _, p := range s.cluster.Hosts[r.Host].NICs[r.NIC].Ports {
 		n := &s.nics[s.rx[s.simPort(p)].unit]
 		c.DataSent += n.dataSent

@@ -15,4 +15,5 @@ const (
 	kindExec                 // the executor of collectives (exec.go); index: what and whom
 	kindRefresh              // a switch's XOFF is to be renewed; index: 8 x port + priority
 	kindWatchdog             // a switch port's watchdog looks; index: port
+	kindAction               // a planned change of the fabric (action.go); index: which
 )

@@ -18,6 +18,7 @@ type nicPort struct {
 	turn    uint8 // priority served last
 	paused  uint8 // priorities that the network has stopped
 	pausing uint8 // priorities that this port has stopped the network for
+	obeys   uint8 // priorities that it obeys pause for, and pauses the network for
 	card    uint32
 
 	dataSent, dataReceived uint64 // packets
@@ -38,7 +39,8 @@ type nicPort struct {
 
 // card is what the ports of one NIC share: the way to memory.
 type card struct {
-	pace    units.Pace // of one byte over PCIe; 0: no limit
+	pace    units.Pace // of one byte over PCIe to the card; 0: no limit
+	drain   units.Pace // and from it
 	latency units.Time // doorbell to wire, and wire to memory
 	fetched units.Time // when PCIe has brought what was sent so far
 	drained units.Time // when PCIe has taken what arrived so far
@@ -47,10 +49,37 @@ type card struct {
 	// at xon, drop at full. Never: no limit.
 	xoff, xon, full units.Time
 
-	node uint32
+	node        uint32
+	flags       cardFlags
+	cnpPriority uint8
+	slow        units.Time // that the host is late with each message
+	stalled     units.Time // that PCIe worked off a receive buffer at XOFF or above
+	starved     units.Time // that a port could have sent and PCIe had not brought the data
+	starvedTo   units.Time // until when that is counted
+	copied      uint64     // bytes that crossed host memory
 
 	inbox      []delivery // on their way to the host, from inboxFirst on
 	inboxFirst int
+}
+
+type cardFlags uint8
+
+const (
+	ignoresCNPs cardFlags = 1 << iota
+	sendsNoCNPs
+	copiesHost // each byte crosses host memory
+	oneQP      // connections use their first queue pair alone
+	fixedPort  // queue pairs have one UDP source port
+	unmarked   // packets leave without the priority that they should have
+	isEdited   = oneQP | fixedPort | unmarked
+)
+
+// wait counts that a port waits for PCIe.
+func (d *card) wait(from, to units.Time) {
+	if from = max(from, d.starvedTo); to > from {
+		d.starved += to - from
+		d.starvedTo = to
+	}
 }
 
 // kick makes a NIC's port look for something to send at once.
@@ -68,6 +97,9 @@ func (s *Sim) serveNIC(p uint32) {
 	t := &s.tx[p]
 	if t.busyUntil > s.now {
 		s.wakeAt(p, t.busyUntil)
+		return
+	}
+	if t.flags&isHung != 0 {
 		return
 	}
 	n := &s.nics[t.unit]
@@ -105,6 +137,9 @@ func (s *Sim) plan(p uint32, n *nicPort, fetched units.Time) {
 	at := units.Never
 	if n.ready&^n.paused != 0 {
 		at = fetched
+		if fetched > s.now {
+			s.cards[n.card].wait(max(s.now, s.tx[p].busyUntil), fetched)
+		}
 	} else if len(n.paced) != 0 {
 		at = n.paced[0].at
 	}
@@ -181,6 +216,9 @@ func (s *Sim) sendData(p uint32, n *nicPort, prio uint8) bool {
 	}
 	if d := &s.cards[n.card]; d.pace != 0 {
 		d.fetched = max(d.fetched, s.now) + d.pace.Time(pk.Bytes)
+		if d.flags&copiesHost != 0 {
+			d.copied += uint64(pk.Bytes)
+		}
 	}
 	size := pk.bytes + s.wire.Gap
 	s.sendNIC(p, n, i)

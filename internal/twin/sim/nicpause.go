@@ -16,7 +16,7 @@ func (s *Sim) pauseNIC(p uint32, prio uint8, quanta uint16) {
 	} else {
 		n.pauses[prio].rxXOFF++
 	}
-	if s.obeys&bit == 0 {
+	if n.obeys&bit == 0 {
 		return
 	}
 	if quanta == 0 {
@@ -56,13 +56,20 @@ func (s *Sim) lapse(n *nicPort) {
 // accept takes a packet into a NIC's receive buffer, from where PCIe drains
 // it. It reports false when the buffer is full.
 func (s *Sim) accept(p uint32, n *nicPort, d *card, pk *packet) bool {
-	to := max(d.drained, s.now) + d.pace.Time(pk.Bytes)
+	to := max(d.drained, s.now) + d.drain.Time(pk.Bytes)
 	backlog := to - s.now
+	if d.flags&copiesHost != 0 {
+		d.copied += uint64(pk.Bytes)
+	}
 	if backlog > d.full {
 		return false
 	}
 	d.drained = to
-	if backlog > d.xoff && n.pausing>>pk.prio&1 == 0 && s.model.NICPause && s.obeys>>pk.prio&1 != 0 {
+	if backlog <= d.xoff {
+		return true
+	}
+	d.stalled += d.drain.Time(pk.Bytes)
+	if n.pausing>>pk.prio&1 == 0 && s.model.NICPause && n.obeys>>pk.prio&1 != 0 {
 		s.pausing++
 		n.pausing |= 1 << pk.prio
 		s.pauseNetwork(p, n, d, pk.prio)

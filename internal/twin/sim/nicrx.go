@@ -32,14 +32,16 @@ func (s *Sim) receiveData(p uint32, n *nicPort, i uint32) {
 	r := &s.receivers[qp]
 	count := &s.nicCounters[n.card]
 	n.dataReceived++
-	if d := &s.cards[n.card]; d.pace != 0 && !s.accept(p, n, d, pk) {
+	if d := &s.cards[n.card]; d.drain != 0 && !s.accept(p, n, d, pk) {
 		count.Discards++
 		s.pool.put(i)
 		return
 	}
 	if pk.flags&marked != 0 {
 		count.ECNMarked++
-		if s.cnpOnAck {
+		if s.cards[n.card].flags&sendsNoCNPs != 0 {
+			// the mark is seen and that is all
+		} else if s.cnpOnAck {
 			r.congested = true
 		} else if at, ok := r.np.Marked(&s.dcqcn[r.rates], s.now); ok {
 			s.sendCNP(qp, r, at)
@@ -78,6 +80,9 @@ func (s *Sim) receiveData(p uint32, n *nicPort, i uint32) {
 	pk.Packet = out
 	pk.kind, pk.prio, pk.flags, pk.hop = ackPacket, s.model.AckPriority, 0, 0
 	pk.out, pk.bytes = s.routes[2*qp+1].out, s.wire.Ack
+	if s.cards[n.card].flags&unmarked != 0 {
+		pk.prio = 0
+	}
 	if r.congested {
 		r.congested = false
 		pk.Flags |= rc.Congested
@@ -103,7 +108,7 @@ func (s *Sim) sendCNP(qp uint32, r *receiver, at units.Time) {
 	s.pool.all[i] = packet{
 		Packet: rc.Packet{PSN: roce.PSN(r.cnps & roce.PSNMask), Op: roce.CNP},
 		qp:     qp, at: at, out: s.routes[2*qp+1].out, bytes: s.wire.CNP,
-		kind: cnpPacket, prio: s.model.CNPPriority,
+		kind: cnpPacket, prio: s.cards[s.nics[s.tx[r.port].unit].card].cnpPriority,
 	}
 	r.cnps++
 	n := &s.nics[s.tx[r.port].unit]

@@ -24,12 +24,15 @@ type txPort struct {
 type portFlags uint16
 
 const (
-	isHost    portFlags = 1 << iota
-	isCabled            // has a link
-	isDown              // frames sent here are lost
-	isTapped            // frames sent here are shown to the tap
-	isLossy             // some frames sent here are lost at random
-	isUnusual = isDown | isTapped | isLossy
+	isHost     portFlags = 1 << iota
+	isCabled             // has a link
+	isDown               // frames sent here are lost
+	isTapped             // frames sent here are shown to the tap
+	isLossy              // some frames sent here are lost at random
+	isNarrow             // long frames sent here are refused at the far end
+	isFiltered           // RoCE frames sent here are refused at the far end
+	isHung               // a NIC's port that sends nothing of its own
+	isUnusual  = isDown | isTapped | isLossy | isNarrow | isFiltered
 )
 
 // An rxPort is the receiving half of a port. It holds the frames that are on
@@ -43,7 +46,8 @@ type rxPort struct {
 	unit    uint32 // index into Sim.nics or Sim.switches
 	local   uint16 // number within the node
 	host    bool
-	_       [33]byte
+	deaf    uint8 // priorities whose pause frames it takes for unknown frames
+	_       [32]byte
 }
 
 // rarePort is what most frames do not touch.
@@ -58,6 +62,10 @@ type rarePort struct {
 	ctlDelay units.Time
 	id       cluster.PortID
 	rate     units.BitRate
+	form     *pauseForm // how this port pauses, if not by PFC of one priority
+	link     LinkCounters
+	limit    uint32 // longest frame that the far end takes, if isNarrow
+	noisy    bool   // frames are lost because they are corrupted
 }
 
 // transmit puts packet i, a frame of so many bytes, on the link at port p,
@@ -96,6 +104,7 @@ func (s *Sim) inspect(p, i uint32) bool {
 			lost = uint32(s.draw(r.entity, &s.pool.all[i])>>32) < r.loss
 		}
 	}
+	lost = lost || t.flags&(isNarrow|isFiltered|isLossy) != 0 && s.spoiled(p, i, lost)
 	if lost {
 		s.rare[p].lost++
 		s.pool.put(i)
@@ -117,6 +126,11 @@ func (s *Sim) wakeAt(p uint32, at units.Time) {
 // everything that waits, but not into a frame that is being sent.
 func (s *Sim) sendPause(p uint32, prio uint8, quanta uint16) {
 	t := &s.tx[p]
+	if f := s.rare[p].form; f != nil {
+		if prio = s.formPause(p, f, prio, quanta); prio == unsent {
+			return
+		}
+	}
 	i := s.pool.get()
 	pk := &s.pool.all[i]
 	*pk = packet{kind: pausePacket, prio: prio, bytes: uint32(quanta)}
@@ -155,6 +169,10 @@ func (s *Sim) arriveControl(p uint32) {
 	}
 	prio, quanta := all[i].prio, uint16(all[i].bytes)
 	s.pool.put(i)
+	if prio >= priorities || r.deaf != 0 {
+		s.takePause(r, p, prio, quanta)
+		return
+	}
 	if r.host {
 		s.pauseNIC(p, prio, quanta)
 	} else {

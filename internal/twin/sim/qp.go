@@ -191,7 +191,12 @@ func (s *Sim) newTransfer(conn ConnID, cookie uint64, parts uint32) uint32 {
 // congested tells a queue pair's reaction point of a congestion notification.
 func (s *Sim) congested(qp uint32) {
 	q := &s.senders[qp]
-	s.nicCounters[s.nics[s.tx[q.port].unit].card].CNPHandled++
+	k := s.nics[s.tx[q.port].unit].card
+	if s.cards[k].flags&ignoresCNPs != 0 {
+		s.nicCounters[k].CNPIgnored++
+		return
+	}
+	s.nicCounters[k].CNPHandled++
 	q.reaction.CNP(&s.dcqcn[q.rates], s.now)
 }
 

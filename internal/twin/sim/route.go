@@ -42,6 +42,23 @@ func (s *Sim) nextHop(u *switchUnit, pk *packet) (uint16, bool) {
 func (s *Sim) decide(u *switchUnit, pk *packet) (uint16, bool) {
 	r := &s.routes[pk.route()]
 	hops := s.fabric.NextHops(u.node, r.dst)
+	mode := s.cluster.Routing.Mode
+	if s.detours != nil {
+		if pk.hop >= firstTTL {
+			return 0, false
+		}
+		if d := s.detours[u.node]; d != nil {
+			if out, ok := d.wrong[s.leafOf(r.dst)]; ok {
+				return out, true
+			}
+			if d.first && len(hops) > 1 {
+				hops = hops[:1]
+			}
+			if d.sprays {
+				mode = cluster.Spray
+			}
+		}
+	}
 	switch {
 	case len(hops) == 0:
 		return 0, false
@@ -50,7 +67,7 @@ func (s *Sim) decide(u *switchUnit, pk *packet) (uint16, bool) {
 	case r.pick >= 0:
 		return hops[int(r.pick)%len(hops)], true
 	}
-	switch s.cluster.Routing.Mode {
+	switch mode {
 	case cluster.Adaptive:
 		if pk.kind == dataPacket {
 			return s.leastLoaded(u, hops, pk), true
@@ -80,7 +97,7 @@ func spray(flow uint64, pk *packet, n uint32) uint32 {
 	turn := (uint32(pk.PSN) + uint32(pk.attempt)) / pk.paths
 	round := turn / n
 	shift := scramble(flow ^ uint64(round)<<8 ^ uint64(pk.hop))
-	pk.paths *= n
+	pk.paths = max(1, pk.paths*n)
 	return (turn + uint32(shift>>32)%n) % n
 }
 
@@ -118,6 +135,16 @@ func (s *Sim) setRoute(r *route, src, dst cluster.PortID, h fabric.Fields, pick 
 	node := c.Ports[c.Ports[src].Peer].Node
 	for h := range maxHops {
 		hops := s.fabric.NextHops(node, dst)
+		var sprays bool
+		if d := s.detours[node]; d != nil {
+			if out, ok := d.wrong[s.leafOf(dst)]; ok {
+				hops = []uint16{out}
+			}
+			if d.first && len(hops) > 1 {
+				hops = hops[:1]
+			}
+			sprays = d.sprays && !settled
+		}
 		switch {
 		case len(hops) == 0:
 			return s.fabric.Reachable(src, dst)
@@ -125,7 +152,7 @@ func (s *Sim) setRoute(r *route, src, dst cluster.PortID, h fabric.Fields, pick 
 			r.out[h] = hops[0]
 		case pick >= 0:
 			r.out[h] = hops[int(pick)%len(hops)]
-		case fixed:
+		case fixed && !sprays:
 			r.out[h] = hops[r.hash.Hash(c.Routing.HashFields, s.fabric.Seed(node))%uint32(len(hops))]
 		default:
 			return nil // from here on it depends on the moment

@@ -29,16 +29,18 @@ type Sim struct {
 	receivers []receiver
 	routes    []route // by 2 x queue pair: requests, and responses after them
 
-	wire     Wire
-	rc       rc.Params
-	dcqcn    []dcqcn.Params // by line rate
-	model    Model
-	seed     uint64
-	cnpOnAck bool
-	roce     uint8 // priority of the RoCE class
-	obeys    uint8 // priorities that NICs obey pause for
+	wire      Wire
+	rc        rc.Params
+	dcqcn     []dcqcn.Params // by line rate
+	dcqcnBase dcqcn.Params
+	model     Model
+	seed      uint64
+	cnpOnAck  bool
+	roce      uint8 // priority of the RoCE class
+	obeys     uint8 // priorities that NICs obey pause for
 
 	watchdog, watchdogDrops bool
+	watchAt                 []units.Time // by port: when its watchdog looks; Never: not planned
 
 	flowlets    []flowlet
 	rare        []rarePort
@@ -62,6 +64,12 @@ type Sim struct {
 	pausing                   int // (NIC port, priority) pairs that pause the network
 
 	warmth uint32
+
+	actions []action
+	detours map[cluster.NodeID]*detour // what changes routing at a node; nil: nothing
+	swapped map[cluster.NICRef]cluster.NICRef
+	loads   []load
+	still   standstill
 
 	cfg     Config
 	cluster *cluster.Cluster
@@ -108,6 +116,7 @@ func New(cfg Config) (*Sim, error) {
 	if s.model == (Model{}) {
 		s.model = DefaultModel(c)
 	}
+	s.dcqcnBase = c.DCQCN
 	s.roce = c.QoS.RoCE().Priority
 	if c.QoS.PFC {
 		s.obeys = c.QoS.LosslessMask()
@@ -206,7 +215,9 @@ func (s *Sim) Working() bool { return s.working() }
 func (s *Sim) working() bool { return s.open != 0 || s.posted != s.completed }
 
 // done reports whether no work is open and all traces of it have gone.
-func (s *Sim) done() bool { return !s.working() && s.pool.used == 0 && s.pausing == 0 }
+func (s *Sim) done() bool {
+	return !s.working() && (s.pool.used == 0 && s.pausing == 0 || s.still.over)
+}
 
 // step takes up to n events. It reports false when none is left that is due.
 func (s *Sim) step(until units.Time, n uint64) bool {
@@ -245,7 +256,12 @@ func (s *Sim) step(until units.Time, n uint64) bool {
 		case kindRefresh:
 			s.refresh(index)
 		case kindWatchdog:
-			s.watch(index)
+			if s.watchAt[index] == s.now {
+				s.watchAt[index] = units.Never
+				s.watch(index)
+			}
+		case kindAction:
+			s.act(index)
 		}
 		if s.pool.used == 0 && s.done() {
 			return true

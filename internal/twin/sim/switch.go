@@ -15,6 +15,7 @@ type switchUnit struct {
 	core      *switchcore.Switch
 	firstPort uint32
 	node      cluster.NodeID
+	faults    switchFaults
 }
 
 // arriveSwitch takes a frame that has passed the pipeline of a switch.
@@ -31,6 +32,9 @@ func (s *Sim) arriveSwitch(r *rxPort, i uint32) {
 	e := switchcore.Entry{Packet: i, Bytes: pk.bytes, In: r.local, Out: out, Priority: pk.prio}
 	if pk.kind != cnpPacket {
 		e.Flags = switchcore.Capable
+	}
+	if u.faults != 0 {
+		u.misread(&e)
 	}
 	o := u.core.Enqueue(s.now, &e)
 	if o.Flags != 0 && !s.heed(u, i, &e, &o) {
@@ -77,7 +81,11 @@ func (s *Sim) mark(u *switchUnit, out uint16, i uint32, o switchcore.Outcome) {
 		return
 	}
 	pk.flags |= marked
-	u.core.CountMark(out, pk.prio)
+	prio := pk.prio
+	if u.faults&untrusting != 0 {
+		prio = 0
+	}
+	u.core.CountMark(out, prio)
 }
 
 // serveSwitch sends the next packet of a switch's port, if it is idle and there
@@ -150,7 +158,8 @@ func (s *Sim) watch(p uint32) {
 	t := &s.tx[p]
 	u := &s.switches[t.unit]
 	next, detected, _ := u.core.Watchdog(s.now, t.local)
-	if next != units.Never {
+	if next < s.watchAt[p] {
+		s.watchAt[p] = next
 		s.queue.push(next, makeKey(t.node, kindWatchdog, p))
 	}
 	if s.watchdogDrops {
