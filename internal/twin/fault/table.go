@@ -127,7 +127,7 @@ func Table() []Kind {
 		{ID: "gdr-inactive-no-peermem", Places: cards, apply: noGDR,
 			Effect: "GPUDirect RDMA is off: each byte crosses host memory and PCIe twice", Moves: []string{"rdma_host_copied_bytes_total", "fact nccl.gdrdma"}},
 		{ID: "rail-mismatch", Places: []cluster.PlaceKind{nic}, Static: true, apply: rails,
-			Effect: "a host's NIC and the next one change places in all connections, so pairs cross rails", Moves: []string{bytesSent, "fact nccl.hca.devices"}},
+			Effect: "a host's NIC and the next one change places in all connections, so pairs cross rails", Moves: []string{bytesSent, "fact rdma.netdev"}},
 		{ID: "slow-node", Places: []cluster.PlaceKind{node}, Severity: "how late the host is with each message: 1 is 1 ms", Default: 0.5, apply: slowNode,
 			Effect: "a host is late with everything that it sends", Moves: []string{"time"}},
 		{ID: "cabling-wrong", Places: []cluster.PlaceKind{port, nic}, Static: true, apply: func(*site) (func(), error) { return nil, nil },

@@ -29,7 +29,7 @@ func (r *Sampler) stalls(k *card, c *sim.NICCounters, interval units.Time) {
 // A linkMetric is a metric of one port's link with its last label.
 type linkMetric struct{ metric, label string }
 
-const maxLink = 10
+const maxLink = 11
 
 // none is no series.
 const none = ^uint32(0)
@@ -40,13 +40,13 @@ var (
 	hostLink = [maxLink]linkMetric{
 		{"rdma_netdev_rx_oversize_pkts_phy_total", ""}, {"rdma_phy_rx_crc_errors_total", ""},
 		{"rdma_phy_rx_corrected_bits_total", ""}, {"rdma_phy_rx_err_lane_total", "0"}, {"rdma_phy_rx_err_lane_total", "1"},
-		{"rdma_phy_rx_symbol_err_total", ""}, {"rdma_phy_link_down_events_total", ""},
+		{"rdma_phy_rx_symbol_err_total", ""}, {"rdma_phy_link_down_events_total", ""}, {},
 		{"rdma_netdev_global_pause_frames_total", "tx"}, {"rdma_netdev_global_pause_frames_total", "rx"}, {},
 	}
 	switchLink = [maxLink]linkMetric{
 		{}, {"roce_switch_port_errors_total", "rx"},
 		{"roce_switch_fec_symbol_errors_total", ""}, {}, {},
-		{"roce_switch_fec_uncorrected_frames_total", ""}, {"roce_switch_link_changes_total", ""},
+		{"roce_switch_fec_uncorrected_frames_total", ""}, {}, {"roce_switch_link_changes_total", ""},
 		{"roce_switch_global_pause_frames_total", "tx"}, {"roce_switch_global_pause_frames_total", "rx"},
 		{"roce_switch_port_discards_total", "rx"},
 	}
@@ -56,7 +56,7 @@ var (
 // of a NIC counts nothing that the metric table knows.
 func linkValues(c *sim.LinkCounters) [maxLink]uint64 {
 	return [maxLink]uint64{
-		c.Oversize, c.Corrupted, c.CorrectedBits, c.CorrectedBits, 0, c.Corrupted, c.Downs,
+		c.Oversize, c.Corrupted, c.CorrectedBits, c.CorrectedBits, 0, c.Corrupted, c.Downs, c.Changes,
 		c.LinkPauseTx, c.LinkPauseRx, c.Oversize + c.Filtered,
 	}
 }

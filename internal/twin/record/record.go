@@ -124,9 +124,9 @@ func (r *Sampler) Start(out Sink) error {
 	return out.End()
 }
 
-// priorities lists those that the cluster's classes use.
+// priorities lists those that the cluster's classes use, and the default one.
 func priorities(c *cluster.Cluster) []uint8 {
-	var used [8]bool
+	used := [8]bool{0: true} // where what nobody marked ends up
 	for _, k := range c.QoS.Classes {
 		used[k.Priority] = true
 	}

@@ -15,6 +15,7 @@ type LinkCounters struct {
 	Corrupted     uint64 // frames with a wrong check sum
 	CorrectedBits uint64 // by FEC
 	Downs         uint64 // times that the link went down
+	Changes       uint64 // times that it went down or up
 
 	LinkPauseTx, LinkPauseRx uint64 // frames of link-level pause
 }
@@ -97,8 +98,11 @@ func (s *Sim) spoiled(p, i uint32, lost bool) bool {
 func (s *Sim) SetLinkDown(id cluster.LinkID, down bool) {
 	l := &s.cluster.Links[id]
 	for _, p := range [...]cluster.PortID{l.A, l.B} {
-		if i := s.simPort(p); down && s.tx[i].flags&isDown == 0 {
-			s.rare[i].link.Downs++
+		if i := s.simPort(p); down != (s.tx[i].flags&isDown != 0) {
+			s.rare[i].link.Changes++
+			if down {
+				s.rare[i].link.Downs++
+			}
 		}
 		s.SetDown(p, down)
 	}

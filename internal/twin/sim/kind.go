@@ -4,7 +4,8 @@ package sim
 type kind uint8
 
 const (
-	kindArrive   kind = iota // the head of a data lane has come in; index: receiving port
+	kindAction   kind = iota // a planned change of the fabric (action.go), at node 0 and so before all else; index: which
+	kindArrive               // the head of a data lane has come in; index: receiving port
 	kindControl              // the head of a control lane has come in; index: receiving port
 	kindWake                 // a port may send; index: port
 	kindDrain                // a NIC's receive buffer may have fallen to XON; index: port
@@ -15,5 +16,4 @@ const (
 	kindExec                 // the executor of collectives (exec.go); index: what and whom
 	kindRefresh              // a switch's XOFF is to be renewed; index: 8 x port + priority
 	kindWatchdog             // a switch port's watchdog looks; index: port
-	kindAction               // a planned change of the fabric (action.go); index: which
 )

@@ -104,7 +104,9 @@ func (s *Sim) inspect(p, i uint32) bool {
 			lost = uint32(s.draw(r.entity, &s.pool.all[i])>>32) < r.loss
 		}
 	}
-	lost = lost || t.flags&(isNarrow|isFiltered|isLossy) != 0 && s.spoiled(p, i, lost)
+	if t.flags&(isNarrow|isFiltered|isLossy) != 0 {
+		lost = s.spoiled(p, i, lost)
+	}
 	if lost {
 		s.rare[p].lost++
 		s.pool.put(i)
