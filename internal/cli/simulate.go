@@ -37,6 +37,8 @@ type simulateFlags struct {
 	workers              int
 	check                bool
 	require              []string
+	faults               []string
+	list                 bool
 	timeline             string
 }
 
@@ -49,6 +51,7 @@ func newSimulate(s *Streams) *cobra.Command {
 simulators on a packet-level twin of the fabric, and say what limits it.`,
 		Example: `  weir simulate examples/pod-64x8.yaml
   weir simulate examples/incast-8to1.yaml --set qos.ecn.min=10KB --set qos.ecn.max=12KB
+  weir simulate examples/incast-8to1.yaml --fault pfc-storm@host-3/nic-0,start=1ms,end=3ms
   weir simulate --topology fat.topology.txt --flows load.flows.txt --preset ns3-hpcc --fct fct.txt`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,6 +73,8 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	flags.StringVarP(&f.output, "output", "o", "", "write the report to a file instead of standard output")
 	flags.StringVar(&f.format, "format", "text", "form of the report: text or json")
 	flags.BoolVar(&f.json, "json", false, "short for --format json")
+	flags.StringArrayVar(&f.faults, "fault", nil, "inject a fault: ID@PLACE,start=TIME,end=TIME,severity=0..1, as in pfc-storm@host-7/nic-3,start=1ms (repeatable)")
+	flags.BoolVar(&f.list, "list-faults", false, "say which faults there are, where they act and what they do, and simulate nothing")
 	flags.StringVar(&f.topology, "topology", "", "topology file of the ns-3 RoCE simulators; no cluster file then")
 	flags.StringVar(&f.flows, "flows", "", "flow file of the ns-3 RoCE simulators, or a .ring file of chains")
 	flags.StringVar(&f.paths, "paths", "", "CSV of path choices: src,dst,spine_index")
@@ -91,6 +96,12 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 	}
 	if f.format != "text" && f.format != "json" {
 		return refused(fmt.Errorf("--format %q: allowed are text and json", f.format))
+	}
+	if f.list {
+		if len(args) > 0 || f.topology != "" {
+			return refused(errors.New("--list-faults stands alone: it simulates nothing"))
+		}
+		return listFaults(s, f)
 	}
 	if f.workers < 1 {
 		return refused(fmt.Errorf("--workers %d: allowed is 1 or more", f.workers))
@@ -149,7 +160,7 @@ func (f *simulateFlags) fit(flags *pflag.FlagSet, args []string) error {
 		}
 	}
 	if f.topology != "" {
-		if err := with("with --topology", "collective", "begin", "end", "factor", "algorithm", "transport", "workers"); err != nil {
+		if err := with("with --topology", "collective", "begin", "end", "factor", "algorithm", "transport", "workers", "fault"); err != nil {
 			return err
 		}
 	}

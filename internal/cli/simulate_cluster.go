@@ -15,7 +15,9 @@ import (
 	"weir/internal/report"
 	"weir/internal/twin"
 	"weir/internal/twin/fabric"
+	"weir/internal/twin/fault"
 	"weir/internal/twin/plan"
+	"weir/internal/twin/sim"
 )
 
 // hostFS opens files by the names that users give: absolute, or relative to
@@ -46,7 +48,10 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if err != nil {
 		return nil, err
 	}
-	c := file.Cluster
+	c, err := f.withFaults(file.Cluster)
+	if err != nil {
+		return nil, err
+	}
 	if len(c.Jobs) == 0 {
 		return nil, refused(fmt.Errorf("%s: no job to run: give the file a job, or --collective", name))
 	}
@@ -59,11 +64,12 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if err := f.needsTraining(c); err != nil {
 		return nil, err
 	}
-	if err := runnable(c); err != nil {
+	routes, err := runnable(fault.Physical(c))
+	if err != nil {
 		return nil, refused(fmt.Errorf("%s: %w", name, err))
 	}
 	bar := newProgress(s)
-	o := twin.Options{Check: f.check, Workers: f.workers, Now: s.Now, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
+	o := twin.Options{Check: f.check, Workers: f.workers, Now: s.Now, Configure: func(cfg *sim.Config) { cfg.Fabric = routes }, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
 	rec, err := f.startRecord(c, name, &o)
 	if err != nil {
 		return nil, err
@@ -83,8 +89,8 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if err != nil {
 		return nil, asRefusal(err)
 	}
-	sim := &report.Simulation{Cluster: c.Name, Seed: c.Seed, Summary: describe(c), Result: r}
-	return sim, addVerdict(sim, c, r)
+	out := &report.Simulation{Cluster: c.Name, Seed: c.Seed, Summary: describe(c), Result: r}
+	return out, addVerdict(out, c, r)
 }
 
 // simulated refuses what the file may say and the simulator does not do: a
@@ -93,8 +99,10 @@ func simulated(c *cluster.Cluster, name string) error {
 	if c.Transport != cluster.RoCEv2 {
 		return refused(fmt.Errorf("transport %s: the simulator has %s", c.Transport, cluster.RoCEv2))
 	}
-	if len(c.Faults) > 0 {
-		return refused(fmt.Errorf("%s: fault %s: the simulator injects no faults yet", name, c.Faults[0].ID))
+	for i := range c.Faults {
+		if err := fault.Check(c, &c.Faults[i]); err != nil {
+			return refused(fmt.Errorf("%s: %w", name, err))
+		}
 	}
 	return nil
 }
@@ -108,12 +116,17 @@ func hasTraining(c *cluster.Cluster) bool {
 }
 
 // runnable says what of the jobs does not fit the cluster, before anything is
-// simulated: an algorithm that the job cannot use, or NICs without a path.
-func runnable(c *cluster.Cluster) error {
+// simulated: an algorithm that the job cannot use, or NICs without a path. It
+// returns the routes.
+func runnable(c *cluster.Cluster) (*fabric.Fabric, error) {
 	routes, err := fabric.New(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return routes, fits(c, routes)
+}
+
+func fits(c *cluster.Cluster, routes *fabric.Fabric) error {
 	for i := range c.Jobs {
 		job := &c.Jobs[i]
 		if job.Kind == cluster.FlowJob {
@@ -125,7 +138,7 @@ func runnable(c *cluster.Cluster) error {
 			continue
 		}
 		if job.Kind == cluster.TrainingJob {
-			if err := trainable(c); err != nil {
+			if err := trainable(c, routes); err != nil {
 				return err
 			}
 			continue
@@ -143,14 +156,14 @@ func runnable(c *cluster.Cluster) error {
 	return nil
 }
 
-// trainable is runnable for a training job: its communication must fit.
-func trainable(c *cluster.Cluster) error {
+// trainable is fits for a training job: its communication must fit.
+func trainable(c *cluster.Cluster, routes *fabric.Fabric) error {
 	parts, err := twin.StepClusters(c)
 	if err != nil {
 		return err
 	}
 	for _, part := range parts {
-		if err := runnable(part); err != nil {
+		if err := fits(part, routes); err != nil {
 			return err
 		}
 	}

@@ -117,7 +117,7 @@ func Table() []Kind {
 		{ID: "link-speed-degraded", Places: []cluster.PlaceKind{port, nic, link}, Severity: "share of the speed that is missing", Default: 0.5, apply: speed,
 			Effect: "a link runs below its speed", Moves: []string{bytesSent, "fact link.speed"}},
 		{ID: "link-down-flap", Places: []cluster.PlaceKind{port, nic, link}, Severity: "share of each 4 ms that the link is down; 1: all the time", Default: 1, apply: down,
-			Effect: "a link goes down, and routes go around it 500 us later", Moves: []string{"link_down", timeouts}},
+			Effect: "a link goes down, and routes go around it 500 us later", Moves: []string{"rdma_phy_link_down_events_total", "roce_switch_link_changes_total", timeouts}},
 		{ID: "mtu-mismatch", Places: cables, apply: mtu,
 			Effect: "ports take frames of 1500 bytes only: long ones are refused, short ones pass", Moves: []string{"rdma_netdev_rx_oversize_pkts_phy_total", timeouts, "fact link.mtu"}},
 		{ID: "udp4791-blocked", Places: cables, apply: blocked,

@@ -11,6 +11,9 @@ func (s *Sim) checkSwitches() {
 			s.broken("%s: %v", s.cluster.Nodes[u.node].Name, err)
 			return
 		}
+		if len(s.cluster.Faults) != 0 {
+			continue // they make lossless priorities lose
+		}
 		if err := u.core.CheckLossless(s.now); err != nil {
 			s.broken("%s: %v", s.cluster.Nodes[u.node].Name, err)
 			return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"weir/internal/cluster"
+	"weir/internal/twin/fabric"
 	"weir/internal/twin/switchcore"
 	"weir/units"
 )
@@ -16,6 +17,10 @@ type Config struct {
 	Seed    uint64 // of all random draws; 0: the cluster's
 	Wire    Wire   // zero: that of the cluster's transport
 	Model   Model  // zero: DefaultModel of the cluster
+
+	// Fabric, if set, are the routes of the cluster, or of one that has the same
+	// nodes, links and seed: they need not be found again.
+	Fabric *fabric.Fabric
 
 	// Switch, if set, may change the configuration of each switch that was
 	// derived from the cluster, as presets of other simulators do.

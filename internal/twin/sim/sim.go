@@ -86,9 +86,11 @@ func New(cfg Config) (*Sim, error) {
 		return nil, err
 	}
 	c := cfg.Cluster
-	f, err := fabric.New(c)
-	if err != nil {
-		return nil, err
+	f, err := cfg.Fabric, error(nil)
+	if f == nil {
+		if f, err = fabric.New(c); err != nil {
+			return nil, err
+		}
 	}
 	seed := cfg.Seed
 	if seed == 0 {

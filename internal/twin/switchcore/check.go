@@ -71,8 +71,8 @@ func (s *Switch) checkIngress(port, prio int, packets uint64) error {
 	if packets != uint64(in.bytes)+uint64(in.headroom) {
 		return fmt.Errorf("ingress port %d priority %d: packets of %d bytes, accounted %d and %d in headroom", port, prio, packets, in.bytes, in.headroom)
 	}
-	if in.headroom > p.headroom {
-		return fmt.Errorf("ingress port %d priority %d: %d bytes in a headroom of %d", port, prio, in.headroom, p.headroom)
+	if most := uint64(s.cfg.Ports[port].Headroom); uint64(in.headroom) > most {
+		return fmt.Errorf("ingress port %d priority %d: %d bytes in a headroom of %d", port, prio, in.headroom, most)
 	}
 	if p.rare == nil {
 		if in.xoff != 0 {
