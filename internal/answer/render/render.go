@@ -41,12 +41,16 @@ func Files(c *cluster.Cluster) ([]File, error) {
 			out = append(out, File{Name: "switches/" + c.Nodes[i].Name + t.Suffix, Body: t.Body, Executable: strings.HasSuffix(t.Suffix, ".sh")})
 		}
 	}
+	hosts, err := hostconf.New(c)
+	if err != nil {
+		return nil, err
+	}
 	for h := range c.Hosts {
 		dev, err := intended.Host(c, h)
 		if err != nil {
 			return nil, err
 		}
-		files, err := hostconf.Host(c, h, dev)
+		files, err := hosts.Host(h, dev)
 		if err != nil {
 			return nil, err
 		}

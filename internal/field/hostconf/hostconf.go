@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/bits"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,22 +31,31 @@ type File struct {
 // for those that do not.
 const ecnCapable = 2
 
+// A Renderer writes files for the hosts of one cluster.
+type Renderer struct {
+	c    *cluster.Cluster
+	nets map[int32]netip.Prefix // of each rail
+}
+
+// New returns a renderer.
+func New(c *cluster.Cluster) (*Renderer, error) {
+	nets, err := networks(c)
+	return &Renderer{c, nets}, err
+}
+
 // Host returns the files of a host. d is what its cards should do.
-func Host(c *cluster.Cluster, host int, d *qos.Device) ([]File, error) {
+func (r *Renderer) Host(host int, d *qos.Device) ([]File, error) {
+	c := r.c
 	for i := range c.Hosts[host].NICs {
 		if d := c.Hosts[host].NICs[i].Model.Driver; drivers[d] == "" {
 			return nil, fmt.Errorf("%s: no settings are known for driver %s", c.Nodes[c.Hosts[host].Node].Name, d)
 		}
 	}
-	script, err := setup(c, host, d)
-	if err != nil {
-		return nil, err
-	}
 	return []File{
-		{Name: "roce-setup.sh", Body: script, Executable: true},
+		{Name: "roce-setup.sh", Body: r.setup(host, d), Executable: true},
 		{Name: "roce-setup.service", Body: unit},
-		{Name: "nccl.env", Body: nccl(c, host)},
-		{Name: "pod.yaml", Body: pod(c, host)},
+		{Name: "nccl.env", Body: r.nccl(host)},
+		{Name: "pod.yaml", Body: r.pod(host)},
 	}, nil
 }
 
@@ -69,7 +79,8 @@ WantedBy=multi-user.target
 `
 
 // setup returns the script.
-func setup(c *cluster.Cluster, host int, d *qos.Device) (string, error) {
+func (r *Renderer) setup(host int, d *qos.Device) string {
+	c := r.c
 	h := &c.Hosts[host]
 	in := &c.QoS
 	p := &d.Ports[0]
@@ -97,10 +108,7 @@ func setup(c *cluster.Cluster, host int, d *qos.Device) (string, error) {
 				length = d.Ports[k].CableLength
 			}
 		}
-		prefix, err := prefixOf(c, nic.Rail)
-		if err != nil {
-			return "", err
-		}
+		prefix := r.nets[nic.Rail]
 		fmt.Fprintf(&b, "\n# %s: rail %d, GPU %d, %v of cable.\n", nic.Device, nic.Rail, nic.GPU, length)
 		for k := range nic.Ports {
 			fmt.Fprintf(&b, "interface=$(netdev %s %d)\n", nic.Device, k+1)
@@ -120,7 +128,7 @@ func setup(c *cluster.Cluster, host int, d *qos.Device) (string, error) {
 		fmt.Fprintf(&b, "#   %s\n", strings.ReplaceAll(verify[nic.Model.Driver], "DEV", nic.Device))
 	}
 	b.WriteString("#   rdma link; ip rule; ethtool -a INTERFACE (pause off both ways with PFC on)\n#   ping -M do -s 8972 -I ADDRESS PEER\n")
-	return b.String(), nil
+	return b.String()
 }
 
 func trafficClass(in *qos.Intent) int { return int(in.RoCE().DSCP)<<2 | ecnCapable }
@@ -202,52 +210,49 @@ func parameters(b *strings.Builder, d *dcqcn.Params) {
 	b.WriteString(")\n")
 }
 
-// prefixOf returns the network of a rail: the smallest that holds the
+// networks returns the network of each rail: the smallest that holds the
 // addresses of all its cards; for generated addresses the rail's own /16.
-func prefixOf(c *cluster.Cluster, rail int32) (netip.Prefix, error) {
-	var first netip.Addr
-	var differ uint32
-	generated := true
+func networks(c *cluster.Cluster) (map[int32]netip.Prefix, error) {
+	rails := make(map[int32][]netip.Addr)
+	generated := make(map[int32]bool)
 	for h := range c.Hosts {
 		for i := range c.Hosts[h].NICs {
 			nic := &c.Hosts[h].NICs[i]
-			if nic.Rail != rail {
-				continue
-			}
 			a, err := netip.ParseAddr(nic.Address)
 			if err != nil {
-				return netip.Prefix{}, err
+				return nil, err
 			}
-			generated = generated && strings.HasPrefix(nic.Address, "10."+strconv.Itoa(int(rail))+".")
-			if !first.IsValid() {
-				first = a
-			}
-			differ |= word(a) ^ word(first)
+			own := strings.HasPrefix(nic.Address, "10."+strconv.Itoa(int(nic.Rail))+".")
+			generated[nic.Rail] = own && (generated[nic.Rail] || len(rails[nic.Rail]) == 0)
+			rails[nic.Rail] = append(rails[nic.Rail], a)
 		}
 	}
-	if generated {
-		return netip.PrefixFrom(first, 16), nil
+	out := make(map[int32]netip.Prefix)
+	for rail, list := range rails {
+		n := 16
+		if !generated[rail] {
+			n = smallest(list)
+		}
+		out[rail] = netip.PrefixFrom(list[0], n)
+	}
+	return out, nil
+}
+
+// smallest returns the length of the smallest network in which all addresses
+// are hosts': neither its first address nor its last.
+func smallest(list []netip.Addr) int {
+	var differ uint32
+	for _, a := range list {
+		differ |= word(a) ^ word(list[0])
 	}
 	n := min(30, 32-bits.Len32(differ))
-	// The first and the last address of a network are not a host's.
-	for n > 1 {
+	for ; n > 1; n-- {
 		mask := uint32(1)<<(32-n) - 1
-		edge := false
-		for h := range c.Hosts {
-			for i := range c.Hosts[h].NICs {
-				if nic := &c.Hosts[h].NICs[i]; nic.Rail == rail {
-					if a, err := netip.ParseAddr(nic.Address); err == nil && (word(a)&mask == 0 || word(a)&mask == mask) {
-						edge = true
-					}
-				}
-			}
-		}
-		if !edge {
+		if !slices.ContainsFunc(list, func(a netip.Addr) bool { return word(a)&mask == 0 || word(a)&mask == mask }) {
 			break
 		}
-		n--
 	}
-	return netip.PrefixFrom(first, n), nil
+	return n
 }
 
 func word(a netip.Addr) uint32 {

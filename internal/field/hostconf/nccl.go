@@ -2,6 +2,7 @@ package hostconf
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"weir/internal/cluster"
@@ -9,7 +10,8 @@ import (
 )
 
 // nccl returns the environment of NCCL, a reason before each line.
-func nccl(c *cluster.Cluster, host int) string {
+func (r *Renderer) nccl(host int) string {
+	c := r.c
 	h := &c.Hosts[host]
 	var b strings.Builder
 	say := func(reason, name string, value any) {
@@ -24,8 +26,8 @@ func nccl(c *cluster.Cluster, host int) string {
 	say("From NCCL 2.21 on these three choose the GID on every card; its index differs from card to card and from boot to boot, so none is pinned.\n"+
 		"# Before 2.21 set NCCL_IB_GID_INDEX to the RoCE v2 entry of the card's IPv4 address (show_gids).", "NCCL_IB_ROCE_VERSION_NUM", 2)
 	say("The cards have IPv4 addresses.", "NCCL_IB_ADDR_FAMILY", "AF_INET")
-	if r := common(c, h); r != "" {
-		say("The addresses of all rails; others on the same card are passed over.", "NCCL_IB_ADDR_RANGE", r)
+	if net := r.common(h); net != "" {
+		say("The addresses of all rails; others on the same card are passed over.", "NCCL_IB_ADDR_RANGE", net)
 	}
 	say(fmt.Sprintf("The whole byte: DSCP %d x 4, and ECN-capable. It puts data into the lossless class.", c.QoS.RoCE().DSCP), "NCCL_IB_TC", trafficClass(&c.QoS))
 	wait := units.Time(1<<c.RDMA.Timeout) * 4096 * units.Nanosecond
@@ -64,30 +66,23 @@ func nccl(c *cluster.Cluster, host int) string {
 
 // common returns the network that holds all addresses of a host's rails, or
 // "" where that would be everything.
-func common(c *cluster.Cluster, h *cluster.Host) string {
-	p, err := prefixOf(c, h.NICs[0].Rail)
-	if err != nil {
-		return ""
-	}
+func (r *Renderer) common(h *cluster.Host) string {
+	p := r.nets[h.NICs[0].Rail]
 	for i := range h.NICs {
-		q, err := prefixOf(c, h.NICs[i].Rail)
-		if err != nil {
-			return ""
-		}
+		q := r.nets[h.NICs[i].Rail]
 		for !(p.Bits() <= q.Bits() && p.Masked().Contains(q.Addr())) {
 			if p.Bits() <= 8 {
 				return ""
 			}
-			if p, err = p.Addr().Prefix(p.Bits() - 1); err != nil {
-				return ""
-			}
+			p = netip.PrefixFrom(p.Addr(), p.Bits()-1)
 		}
 	}
 	return p.Masked().String()
 }
 
 // pod returns what a pod needs to use the cards of a host.
-func pod(c *cluster.Cluster, host int) string {
+func (r *Renderer) pod(host int) string {
+	c := r.c
 	h := &c.Hosts[host]
 	gpu := "nvidia.com/gpu"
 	if h.GPU != nil && h.GPU.Vendor == "amd" {
@@ -127,7 +122,7 @@ spec:
 	}
 	fmt.Fprintf(&b, "          rdma/roce: %d\n", len(h.NICs))
 	b.WriteString("      env:\n")
-	for line := range strings.SplitSeq(nccl(c, host), "\n") {
+	for line := range strings.SplitSeq(r.nccl(host), "\n") {
 		if name, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
 			fmt.Fprintf(&b, "        - {name: %s, value: %q}\n", name, value)
 		}

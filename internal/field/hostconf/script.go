@@ -2,6 +2,9 @@ package hostconf
 
 // library is what the script does on every card.
 const library = `
+# Another root is for trying the script out on a copy of /sys and /proc.
+readonly ROOT=${WEIR_ROOT:-}
+
 say() { printf '%s\n' "$*"; }
 fail() { printf 'roce-setup: %s\n' "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -15,31 +18,31 @@ put() {
 # netdev DEVICE PORT: the network device of a port of an RDMA device.
 netdev() {
   local n
-  for n in "/sys/class/infiniband/$1/ports/$2/gid_attrs/ndevs"/*; do
+  for n in "$ROOT/sys/class/infiniband/$1/ports/$2/gid_attrs/ndevs"/*; do
     if [ -e "$n" ] && cat "$n" 2>/dev/null; then return 0; fi
   done
-  for n in "/sys/class/infiniband/$1/device/net"/*; do
+  for n in "$ROOT/sys/class/infiniband/$1/device/net"/*; do
     if [ -e "$n" ]; then basename "$n"; return 0; fi
   done
   fail "RDMA device $1 has no network device: is the driver loaded?"
 }
 
 # pci DEVICE: its PCI address.
-pci() { basename "$(readlink -f "/sys/class/infiniband/$1/device")"; }
+pci() { basename "$(readlink -f "$ROOT/sys/class/infiniband/$1/device")"; }
 
 host_settings() {
   # Replies come from the card that was asked: several cards may share a network.
-  put 1 /proc/sys/net/ipv4/conf/all/arp_ignore
-  put 2 /proc/sys/net/ipv4/conf/all/arp_announce
+  put 1 "$ROOT/proc/sys/net/ipv4/conf/all/arp_ignore"
+  put 2 "$ROOT/proc/sys/net/ipv4/conf/all/arp_announce"
   # Loose: the route back may use another rail.
-  put 2 /proc/sys/net/ipv4/conf/all/rp_filter
+  put 2 "$ROOT/proc/sys/net/ipv4/conf/all/rp_filter"
 }
 
 # link DEVICE INTERFACE MTU
 link() {
-  [ "$(cat "/sys/class/net/$2/mtu")" = "$3" ] || ip link set dev "$2" mtu "$3"
+  [ "$(cat "$ROOT/sys/class/net/$2/mtu")" = "$3" ] || ip link set dev "$2" mtu "$3"
   ip link set dev "$2" up
-  put 2 "/proc/sys/net/ipv4/conf/$2/rp_filter"
+  put 2 "$ROOT/proc/sys/net/ipv4/conf/$2/rp_filter"
   # Pause of the whole link and PFC exclude each other.
   if have ethtool; then ethtool -A "$2" rx off tx off 2>/dev/null || true; fi
 }
@@ -74,13 +77,13 @@ marks() {
   # Users of rdma_cm.
   if have cma_roce_tos; then
     cma_roce_tos -d "$1" -p "$2" -t "$TRAFFIC_CLASS" >/dev/null
-  elif [ -d /sys/kernel/config/rdma_cm ]; then
-    mkdir -p "/sys/kernel/config/rdma_cm/$1"
-    put "$TRAFFIC_CLASS" "/sys/kernel/config/rdma_cm/$1/ports/$2/default_roce_tos"
+  elif [ -d "$ROOT/sys/kernel/config/rdma_cm" ]; then
+    mkdir -p "$ROOT/sys/kernel/config/rdma_cm/$1"
+    put "$TRAFFIC_CLASS" "$ROOT/sys/kernel/config/rdma_cm/$1/ports/$2/default_roce_tos"
   fi
   # Users of verbs, with the vendor's driver only; not queue pairs made through DevX.
-  if [ -w "/sys/class/infiniband/$1/tc/$2/traffic_class" ]; then
-    printf '%s\n' "$TRAFFIC_CLASS" >"/sys/class/infiniband/$1/tc/$2/traffic_class"
+  if [ -w "$ROOT/sys/class/infiniband/$1/tc/$2/traffic_class" ]; then
+    printf '%s\n' "$TRAFFIC_CLASS" >"$ROOT/sys/class/infiniband/$1/tc/$2/traffic_class"
   fi
 }
 
@@ -92,7 +95,7 @@ address() {
     ip link show dev "$1.$6" >/dev/null 2>&1 || ip link add link "$1" name "$1.$6" type vlan id "$6" egress-qos-map 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7
     ip link set dev "$1.$6" up
     interface="$1.$6"
-    put 2 "/proc/sys/net/ipv4/conf/$interface/rp_filter"
+    put 2 "$ROOT/proc/sys/net/ipv4/conf/$interface/rp_filter"
   fi
   ip address replace "$2/$3" dev "$interface"
   ip route replace "$4" dev "$interface" src "$2" table "$table"
@@ -124,14 +127,14 @@ queues_mlx5() {
 }
 
 congestion_mlx5() {
-  local setting p dir="/sys/class/net/$2/ecn" address
+  local setting p dir="$ROOT/sys/class/net/$2/ecn" address
   address=$(pci "$1")
   # The vendor's driver: notification and reaction point of the RoCE priority.
   for p in roce_np roce_rp; do put "$CONGESTION_CONTROL" "$dir/$p/enable/$ROCE_PRIORITY"; done
   put "$CNP_DSCP" "$dir/roce_np/cnp_dscp"
   put "$CNP_PRIORITY" "$dir/roce_np/cnp_802p_prio"
   # Every driver: debugfs, until the next reset.
-  dir="/sys/kernel/debug/mlx5/$address/cc_params"
+  dir="$ROOT/sys/kernel/debug/mlx5/$address/cc_params"
   put "$CNP_DSCP" "$dir/np_cnp_dscp"
   put "$CNP_PRIORITY" "$dir/np_cnp_prio"
   for setting in "${DCQCN[@]}"; do put "${setting#*=}" "$dir/${setting%%=*}"; done
@@ -155,9 +158,9 @@ queues_bnxt_re() {
 }
 
 congestion_bnxt_re() {
-  local cc="/sys/kernel/config/bnxt_re/$1/ports/1/cc"
-  [ -d /sys/kernel/config/bnxt_re ] || return 0
-  mkdir -p "/sys/kernel/config/bnxt_re/$1"
+  local cc="$ROOT/sys/kernel/config/bnxt_re/$1/ports/1/cc"
+  [ -d "$ROOT/sys/kernel/config/bnxt_re" ] || return 0
+  mkdir -p "$ROOT/sys/kernel/config/bnxt_re/$1"
   printf '%s' "$CONGESTION_CONTROL" >"$cc/ecn_enable"
   printf '%s' "$CONGESTION_CONTROL" >"$cc/ecn_marking"
   printf '%s' "$ROCE_DSCP" >"$cc/roce_dscp"
@@ -165,7 +168,7 @@ congestion_bnxt_re() {
   printf '%s' "$CNP_DSCP" >"$cc/cnp_dscp"
   printf '%s' "$CNP_PRIORITY" >"$cc/cnp_prio"
   printf '%s' 1 >"$cc/apply"
-  rmdir "/sys/kernel/config/bnxt_re/$1"
+  rmdir "$ROOT/sys/kernel/config/bnxt_re/$1"
 }
 `,
 	"irdma": `
@@ -177,7 +180,7 @@ queues_irdma() {
 }
 
 congestion_irdma() {
-  local p="/sys/kernel/config/irdma/$1"
+  local p="$ROOT/sys/kernel/config/irdma/$1"
   say "$1: DCQCN of irdma is set when the module loads (dcqcn_enable=$CONGESTION_CONTROL) or by $p where the driver has it"
 }
 `,
