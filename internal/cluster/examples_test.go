@@ -22,6 +22,12 @@ func TestExamples(t *testing.T) {
 		// 64 hosts to a leaf: 8 pods x 8 rails = 64 leaves, 32 x 800 Gb/s up from each, to 32 spines of 64 ports.
 		// 8 planes of 32 leaves and 16 spines, 32 x 800 Gb/s up from each leaf.
 		{"llama3-405b-16k.yaml", 2048, 16384, 8 * 48, 16384 + 8*32*32, 400 * units.Gbps},
+		{"bert-large-256.yaml", 256, 2048, 24, 2048 + 8*16*4, 200 * units.Gbps},
+		{"pointpillars-64x8.yaml", 64, 512, 9, 512 + 64, 100 * units.Gbps},
+		{"resnet-50-32.yaml", 32, 256, 9, 256 + 64, 200 * units.Gbps},
+		// One host under each of two leaves, an uplink to each spine.
+		{"eight-cards-collision.yaml", 2, 16, 10, 16 + 2*8, 100 * units.Gbps},
+		{"fixed-source-port.yaml", 2, 2, 4, 2 + 2*2, 200 * units.Gbps},
 		{"fabric-4096.yaml", 512, 4096, 96, 4096 + 64*32, 400 * units.Gbps},
 	} {
 		c, err := Load(os.DirFS("../../examples"), tt.file, nil)

@@ -48,7 +48,7 @@ func (b *builder) jobs() error {
 // preferFlags lets what flags say of a job win over what the file says in
 // other words: another kind of job, or sizes in another form.
 func (n *node) preferFlags() {
-	for _, p := range [...][2]string{{"collective", "pattern"}, {"collective", "training"}, {"pattern", "training"}, {"begin", "size"}, {"end", "size"}, {"size", "begin"}, {"size", "end"}} {
+	for _, p := range [...][2]string{{"collective", "pattern"}, {"collective", "training"}, {"pattern", "training"}, {"training", "collective"}, {"training", "pattern"}, {"begin", "size"}, {"end", "size"}, {"size", "begin"}, {"size", "end"}} {
 		n.prefer(p[0], p[1])
 		if p[0] == "collective" && p[1] == "pattern" {
 			n.prefer(p[1], p[0])

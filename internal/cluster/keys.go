@@ -212,6 +212,7 @@ var ncclKeys = []key{
 	{name: "algorithm", kind: choice, choices: algorithmNames, def: "auto", doc: "Algorithm of jobs that name none. auto picks by NCCL's cost model; hierarchical is ours, and auto never picks it."},
 	{name: "protocol", kind: choice, choices: []string{"auto", "Simple", "LL", "LL128"}, def: "auto", doc: "How data and flags travel (NCCL_PROTO)."},
 	{name: "buffsize", kind: size, auto: "auto", min: 1 << 14, max: 1 << 30, def: "auto", doc: "Buffer of a channel (NCCL_BUFFSIZE); auto: the protocol's own."},
+	{name: "overhead", kind: choice, choices: []string{"library", "none"}, def: "library", doc: "What the host adds to a step between nodes. library: the latencies of NCCL's cost model; none: GPUs write to each other without a proxy, so that a step takes what transport and fabric take."},
 	{name: "pxn", kind: toggle, def: "true", doc: "Reach another rail's NIC through the GPU next to it (PXN)."},
 	{name: "clear_to_send", kind: toggle, def: "true", doc: "A control write before each message, as the network plugin does."},
 }

@@ -176,6 +176,7 @@ type NCCL struct {
 	BuffSize    units.Bytes // 0: default
 	PXN         bool
 	ClearToSend bool // a control write per message, as the network plugin does
+	NoOverhead  bool // steps between nodes take what transport and fabric take
 }
 
 // JobKind tells collectives from plain flow patterns and training jobs.

@@ -265,6 +265,7 @@ func (b *builder) nccl() error {
 	b.c.NCCL = NCCL{
 		Channels: int(n.int("channels")), Algorithm: collective.Algorithm(choiceIndex(n.at("algorithm"))),
 		Protocol: n.string("protocol"), BuffSize: n.bytes("buffsize"), PXN: n.bool("pxn"), ClearToSend: n.bool("clear_to_send"),
+		NoOverhead: n.string("overhead") == "none",
 	}
 	return nil
 }

@@ -162,6 +162,12 @@ func latency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) []Term {
 	}
 	switch choice.Algorithm {
 	case collective.Hierarchical:
+		if p.Cluster.NCCL.NoOverhead && p.Nodes > 1 {
+			add("launch", 1, nccl.Base(collective.Ring, choice.Protocol))
+			add("steps inside nodes", 2*(p.PerNode-1), bareStep)
+			add("steps between nodes", 2*(p.Nodes-1), extra+plan.FabricShare.Microseconds()+2*bareStep)
+			return terms
+		}
 		ring := func(l nccl.Link) float64 { return nccl.Step(l, collective.Ring, choice.Protocol) }
 		add("launch", 1, nccl.Base(collective.Ring, choice.Protocol))
 		add("steps inside nodes", 2*(p.PerNode-1), ring(p.System.Local))
@@ -194,6 +200,10 @@ func latency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) []Term {
 	return terms
 }
 
+// bareStep is what a host adds on each side of a step without the library's
+// overhead, in microseconds, as in the simulator.
+const bareStep = 0.1
+
 // fabricExtra returns by how much the way between two neighbours of the job's
 // nodes is longer than that, in microseconds.
 func fabricExtra(p *plan.Plan) float64 {
@@ -204,7 +214,11 @@ func fabricExtra(p *plan.Plan) float64 {
 	if err != nil {
 		return 0 // the simulator says so
 	}
-	return max(0, pair.LatencyUS-plan.FabricShare.Microseconds())
+	extra := pair.LatencyUS - plan.FabricShare.Microseconds()
+	if p.Cluster.NCCL.NoOverhead {
+		return extra
+	}
+	return max(0, extra)
 }
 
 // libraryTransfer is the time of the data at the bandwidth that NCCL's tables

@@ -242,6 +242,12 @@ func timingOf(p *plan.Plan, choice nccl.Choice, sch *collective.Schedule) timing
 	host := microseconds(net) - plan.FabricShare - t.fence - t.post
 	t.send = max(host/2, leastHost)
 	t.recv = max(host/2, leastHost)
+	if p.Cluster.NCCL.NoOverhead {
+		t.post, t.send, t.recv = 0, leastHost, leastHost
+		if p.Nodes > 1 {
+			t.local, t.fence = leastHost, 0
+		}
+	}
 	if p.LinkRate > 0 {
 		t.pace = p.LinkRate.Pace()
 	}
