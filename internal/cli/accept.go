@@ -14,7 +14,6 @@ import (
 
 	"weir/internal/answer/acceptance"
 	"weir/internal/cluster"
-	"weir/internal/field/remote"
 	"weir/internal/report"
 )
 
@@ -22,8 +21,8 @@ import (
 type acceptFlags struct {
 	set                     []string
 	results, dir            string
-	runner, prefix, tool    string
-	weir, user              string
+	to                      runnerFlags
+	tool, weir              string
 	duration, limit, budget time.Duration
 	rounds, gid             int
 	crossed, reverse        bool
@@ -35,9 +34,7 @@ func (f *acceptFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.set, "set", nil, "change a value of the cluster file: PATH=VALUE (repeatable)")
 	fs.StringVar(&f.results, "results", "", "judge the results in this directory instead of running tests")
 	fs.StringVar(&f.dir, "dir", "weir-accept", "keep results here; a run that was interrupted goes on with what is missing")
-	fs.StringVar(&f.runner, "runner", "ssh", "how to reach hosts: ssh, slurm, kubernetes, namespaces or local")
-	fs.StringVar(&f.prefix, "prefix", "", "of the names of pods or namespaces, before the host's name")
-	fs.StringVar(&f.user, "user", "", "user on the hosts (ssh)")
+	f.to.add(fs)
 	fs.StringVar(&f.tool, "tool", "perftest", "perftest, or weir for hosts without RDMA cards")
 	fs.StringVar(&f.weir, "weir", "weir", "the weir program on the hosts")
 	fs.DurationVar(&f.duration, "duration", 3*time.Second, "of each bandwidth test")
@@ -150,7 +147,7 @@ func (f *acceptFlags) toolOf() (acceptance.Tool, error) {
 
 // run runs the tests and returns how many there are in all.
 func (f *acceptFlags) run(ctx context.Context, s *Streams, c *cluster.Cluster, tool acceptance.Tool) (planned int, err error) {
-	runner, err := f.runnerOf(c)
+	runner, err := f.to.open()
 	if err != nil {
 		return 0, err
 	}
@@ -194,32 +191,4 @@ func (f *acceptFlags) run(ctx context.Context, s *Streams, c *cluster.Cluster, t
 		return 0, failed(err)
 	}
 	return len(tests), nil
-}
-
-func (f *acceptFlags) runnerOf(c *cluster.Cluster) (remote.Runner, error) {
-	switch f.runner {
-	case "ssh":
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, failed(err)
-		}
-		conf := remote.DefaultSSH(home, os.Getenv)
-		if f.user != "" {
-			conf.User = f.user
-		}
-		r, err := remote.NewSSH(conf)
-		if err != nil {
-			return nil, failed(fmt.Errorf("ssh: %w", err))
-		}
-		return r, nil
-	case "slurm":
-		return remote.Slurm(), nil
-	case "kubernetes":
-		return remote.Kubernetes("", func(host string) string { return f.prefix + host }), nil
-	case "namespaces":
-		return remote.Namespaces(f.prefix), nil
-	case "local":
-		return remote.Local(), nil
-	}
-	return nil, refused(fmt.Errorf("--runner %s: ssh, slurm, kubernetes, namespaces or local", f.runner))
 }

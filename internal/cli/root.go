@@ -78,8 +78,12 @@ func newRoot(s *Streams) *cobra.Command {
 	}
 	root.AddCommand(newSimulate(s), newCluster(s), newPcap(s), newExplain(s), newVersion(s), newFacts(s))
 	root.AddCommand(newDiagnose(s), newPerf(s), newProbe(s), newAgent(s))
-	root.AddCommand(newImport(s), newRender(s), newAudit(s), newExpect(s))
+	root.AddCommand(newImport(s))
+	root.AddCommand(newRender(s))
+	root.AddCommand(newAudit(s))
+	root.AddCommand(newExpect(s))
 	root.AddCommand(newAccept(s))
+	root.AddCommand(newCollect(s))
 	return root
 }
 

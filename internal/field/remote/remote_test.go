@@ -61,8 +61,8 @@ func TestBounded(t *testing.T) {
 func TestArgv(t *testing.T) {
 	for want, e := range map[string]*Exec{
 		"srun --nodes=1 --ntasks=1 --nodelist=n1 --overlap --quiet sh -c true": Slurm(),
-		"kubectl exec --namespace=mpi pod-n1 -- sh -c true":                   Kubernetes("mpi", func(h string) string { return "pod-" + h }),
-		"ip netns exec weir-n1 sh -c true":                                    Namespaces("weir-"),
+		"kubectl exec --namespace=mpi pod-n1 -- sh -c true":                    Kubernetes("mpi", func(h string) string { return "pod-" + h }),
+		"ip netns exec weir-n1 sh -c true":                                     Namespaces("weir-"),
 	} {
 		if got := strings.Join(e.Argv("n1", "true"), " "); got != want {
 			t.Errorf("%s, want %s", got, want)
