@@ -68,7 +68,7 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	flags.StringVarP(&f.end, "end", "e", "", "largest size")
 	flags.StringVarP(&f.factor, "factor", "f", "", "factor from one size to the next")
 	flags.StringVar(&f.algorithm, "algorithm", "", "auto, ring, tree, nvls, nvls_tree or hierarchical")
-	flags.StringVar(&f.transport, "transport", "", "rocev2 (others follow)")
+	flags.StringVar(&f.transport, "transport", "", "rocev2, rocev1, tcp or infiniband")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything that chance decides (default: the file's)")
 	flags.StringVarP(&f.output, "output", "o", "", "write the report to a file instead of standard output")
 	flags.StringVar(&f.format, "format", "text", "form of the report: text or json")

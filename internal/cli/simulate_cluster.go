@@ -96,9 +96,6 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 // simulated refuses what the file may say and the simulator does not do: a
 // result that silently leaves something out would be wrong.
 func simulated(c *cluster.Cluster, name string) error {
-	if c.Transport != cluster.RoCEv2 {
-		return refused(fmt.Errorf("transport %s: the simulator has %s", c.Transport, cluster.RoCEv2))
-	}
 	for i := range c.Faults {
 		if err := fault.Check(c, &c.Faults[i]); err != nil {
 			return refused(fmt.Errorf("%s: %w", name, err))

@@ -12,7 +12,7 @@ import (
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"unknown key", "qos:\n  ecm:\n    min: 1KB\n", `c.yaml:2:3: found unknown key "ecm": allowed roce, cnp, classes, mtu, port_mtu, pfc, ecn, watchdog; did you mean "ecn"?`},
-		{"unknown key at the top", "host:\n  count: 2\nfabrik: {}\n", `c.yaml:3:1: found unknown key "fabrik": allowed name, seed, hosts, host, fabric, switch, qos, transport, routing, rdma, dcqcn, nccl, jobs, job, faults, prices; did you mean "fabric"?`},
+		{"unknown key at the top", "host:\n  count: 2\nfabrik: {}\n", `c.yaml:3:1: found unknown key "fabrik": allowed name, seed, hosts, host, fabric, switch, qos, transport, transports, routing, rdma, dcqcn, nccl, jobs, job, faults, prices; did you mean "fabric"?`},
 		{"moved key", "dcqcn:\n  np_cnp_dscp: 48\n", `c.yaml:2:3: found key "np_cnp_dscp": allowed the key qos.cnp.dscp`},
 		{"wrong unit", "qos:\n  ecn:\n    min: 10XB\n", `c.yaml:3:10: "10XB" is not a size: a number with unit B, KB, MB, GB (1000) or KiB, MiB, GiB (1024), as in 150KB`},
 		{"time as size", "qos: {ecn: {min: 10us}}\n", `c.yaml:1:18: "10us" is not a size: a number with unit B, KB, MB, GB (1000) or KiB, MiB, GiB (1024), as in 150KB`},

@@ -129,4 +129,5 @@ func golden(t *testing.T, file string, got []byte) {
 func TestDocuments(t *testing.T) {
 	golden(t, "../../docs/cluster.md", Reference())
 	golden(t, "../../docs/cluster.schema.json", Schema())
+	golden(t, "../../docs/transports.md", TransportReference())
 }

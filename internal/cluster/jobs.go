@@ -18,9 +18,8 @@ func (b *builder) jobs() error {
 			return n.where("name").found("job "+quoted(j.Name)+" twice", "a name of its own for each job")
 		}
 		names[j.Name] = true
-		j.Priority = uint8(n.intOr("priority", int64(b.c.QoS.RoCE().Priority), "computed: qos.roce.priority"))
-		if !b.hasPriority(j.Priority) {
-			return n.where("priority").found("priority "+strconv.Itoa(int(j.Priority)), "the priority of a class of qos")
+		if err := b.jobTransport(n, &j); err != nil {
+			return err
 		}
 		var err error
 		switch {
@@ -41,6 +40,28 @@ func (b *builder) jobs() error {
 			return err
 		}
 		b.c.Jobs = append(b.c.Jobs, j)
+	}
+	return nil
+}
+
+// jobTransport reads what a job's packets are: those of the cluster's
+// transport, or TCP beside it.
+func (b *builder) jobTransport(n *node, j *Job) error {
+	j.Transport = b.c.Transport
+	if n.gave("pattern") {
+		t := n.at("transport")
+		t.or(value{s: b.c.Transport.String()}, "computed: transport")
+		if j.Transport = Transport(choiceIndex(t)); j.Transport != b.c.Transport && j.Transport != TCP {
+			return n.where("transport").found(j.Transport.String()+" in a cluster of "+b.c.Transport.String(), b.c.Transport.String()+" or tcp")
+		}
+	}
+	usual, from := b.c.QoS.RoCE().Priority, "computed: qos.roce.priority"
+	if j.Transport == TCP {
+		usual, from = b.c.TCP.Priority, "computed: transports.tcp.priority"
+	}
+	j.Priority = uint8(n.intOr("priority", int64(usual), from))
+	if !b.hasPriority(j.Priority) && j.Priority != usual {
+		return n.where("priority").found("priority "+strconv.Itoa(int(j.Priority)), "the priority of a class of qos")
 	}
 	return nil
 }

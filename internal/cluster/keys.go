@@ -22,6 +22,7 @@ var root = key{name: "cluster", kind: mapping, keys: []key{
 	}, switchKeys...)},
 	{name: "qos", kind: mapping, doc: "Queues, priorities, PFC and ECN, as intended on every switch and NIC.", keys: qosKeys},
 	{name: "transport", kind: choice, choices: []string{"rocev2", "rocev1", "tcp", "infiniband"}, def: "rocev2", doc: "How jobs use the network."},
+	{name: "transports", kind: mapping, doc: "What each transport costs: docs/transports.md has the source of every value.", keys: transportKeys},
 	{name: "routing", kind: mapping, doc: "How switches pick among equal next hops.", keys: routingKeys},
 	{name: "rdma", kind: mapping, doc: "Connections of the NICs.", keys: rdmaKeys},
 	{name: "dcqcn", kind: mapping, doc: "Congestion control, under the names of the NIC's own parameters.", keys: dcqcnKeys},
@@ -165,7 +166,7 @@ var qosKeys = []key{
 var hashFields = []string{"src_ip", "dst_ip", "src_port", "dst_port", "protocol", "dst_qp"}
 
 var routingKeys = []key{
-	{name: "mode", kind: choice, choices: []string{"ecmp", "adaptive", "flowlet", "spray"}, def: "ecmp", doc: "Hash of fields; least loaded port for each packet, or each flowlet; round robin of packets."},
+	{name: "mode", kind: choice, choices: []string{"ecmp", "adaptive", "flowlet", "spray"}, from: "ecmp; adaptive with transport infiniband", doc: "Hash of fields; least loaded port for each packet, or each flowlet; round robin of packets."},
 	{name: "hash_fields", kind: list, from: "src_ip, dst_ip, src_port, dst_port, protocol", doc: "Inputs of the hash.", keys: []key{{name: "field", kind: choice, choices: hashFields}}},
 	{name: "hash_seed", kind: count, max: 1 << 53, auto: "per-switch", def: "per-switch", doc: "Seed of the hash. per-switch: each has its own; a number: all have this one (polarisation)."},
 	{name: "flowlet_gap", kind: duration, min: 1e3, max: 1e12, def: "50us", doc: "A pause this long lets a flow change its path."},
@@ -236,7 +237,8 @@ var jobKeys = []key{
 	{name: "placement", when: "a job without hosts that is not a list of flows", kind: choice, choices: []string{"packed", "spread", "random"}, def: "packed", doc: "packed: in the order of the file; spread: neighbours in rank under different leaves; random: by placement_seed."},
 	{name: "placement_seed", when: "placement random or pattern permutation", kind: count, min: 0, max: 1 << 53, from: "seed", doc: "Seed of a random placement or permutation."},
 	{name: "gpus_per_host", when: "a collective or training job", kind: count, min: 1, max: 64, from: "all", doc: "GPUs used in each host."},
-	{name: "priority", kind: count, min: 0, max: 7, from: "qos.roce.priority", doc: "Priority of the traffic; must belong to a class."},
+	{name: "transport", when: "a job of flows", kind: choice, choices: []string{"rocev2", "rocev1", "tcp", "infiniband"}, from: "transport", doc: "tcp lets flows go over TCP beside the cluster's transport."},
+	{name: "priority", kind: count, min: 0, max: 7, from: "qos.roce.priority, or transports.tcp.priority", doc: "Priority of the traffic; must belong to a class, but for TCP's own."},
 	{name: "receiver", when: "pattern incast", kind: text, from: "the first NIC of the last host", doc: "Receiver of an incast, as host-8/nic-0."},
 	{name: "senders", when: "pattern incast", kind: count, min: 1, max: maxFlows, from: "every host but the receiver's", doc: "Senders of an incast: the first NIC of each host in order, then the second ones."},
 	{name: "scope", when: "pattern permutation", kind: choice, choices: []string{"any", "other-host", "other-leaf"}, def: "other-host", doc: "Whom a permutation may pair: any other NIC, one of another host, or one under another leaf."},

@@ -135,7 +135,7 @@ func (b *builder) build() error {
 	c.Name = n.string("name")
 	c.Seed = uint64(n.int("seed"))
 	c.Transport = Transport(choiceIndex(n.at("transport")))
-	for _, step := range []func() error{b.hosts, b.fabric, b.qos, b.routing, b.rdma, b.dcqcn, b.nccl, b.jobs, b.faults, b.prices} {
+	for _, step := range []func() error{b.hosts, b.transports, b.fabric, b.qos, b.routing, b.rdma, b.dcqcn, b.nccl, b.jobs, b.faults, b.prices} {
 		if err := step(); err != nil {
 			return err
 		}

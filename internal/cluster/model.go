@@ -191,9 +191,10 @@ const (
 
 // Job is one piece of work. Hosts lists the hosts in rank order.
 type Job struct {
-	Name  string
-	Kind  JobKind
-	Start units.Time
+	Name      string
+	Kind      JobKind
+	Start     units.Time
+	Transport Transport // the cluster's, or TCP beside it
 
 	// Collective.
 	Op          collective.Op
@@ -246,15 +247,18 @@ type Cluster struct {
 	Topology string // "single-switch", "leaf-spine", "rail-optimised", "fat-tree", "explicit"
 	Planes   int
 
-	QoS       qos.Intent
-	DCQCN     dcqcn.Params // LineRate is left zero: each NIC port has its own
-	Transport Transport
-	Routing   Routing
-	RDMA      RDMA
-	NCCL      NCCL
-	Jobs      []Job
-	Faults    []Fault
-	Prices    Prices
+	QoS        qos.Intent
+	DCQCN      dcqcn.Params // LineRate is left zero: each NIC port has its own
+	Transport  Transport
+	TCP        TCPModel
+	InfiniBand InfiniBandModel
+	HostCopy   HostCopyModel
+	Routing    Routing
+	RDMA       RDMA
+	NCCL       NCCL
+	Jobs       []Job
+	Faults     []Fault
+	Prices     Prices
 }
 
 // Prices are in any one currency; 0 where none was given.

@@ -186,7 +186,14 @@ func (b *builder) headroomFits(in *qos.Intent) error {
 func (b *builder) routing() error {
 	n := b.root.at("routing")
 	r := &b.c.Routing
-	r.Mode = RoutingMode(choiceIndex(n.at("mode")))
+	infiniband := b.c.Transport == InfiniBand
+	usual := ECMP
+	if infiniband && b.c.InfiniBand.Adaptive {
+		usual = Adaptive
+	}
+	mode := n.at("mode")
+	mode.or(value{s: usual.String()}, "default")
+	r.Mode = RoutingMode(choiceIndex(mode))
 	for _, f := range n.stringsOr("hash_fields", hashFields[:5], "default") {
 		r.HashFields |= 1 << slices.Index(hashFields, f)
 	}
@@ -196,6 +203,9 @@ func (b *builder) routing() error {
 		m := b.c.Nodes[i].Model
 		if m == nil {
 			continue
+		}
+		if infiniband {
+			continue // its switches stand in the place of the model
 		}
 		if (r.Mode == Adaptive || r.Mode == Flowlet) && !m.Adaptive || r.Mode == Spray && !m.Spray {
 			return n.where("mode").found(r.Mode.String()+" routing on "+m.Name, "ecmp, or a switch model that has it: "+joinWords(switchesWith(r.Mode)))
@@ -225,6 +235,7 @@ func (b *builder) rdma() error {
 		}
 	}
 	many := b.c.Routing.Mode == Adaptive || b.c.Routing.Mode == Spray
+	can = can || b.c.Transport == InfiniBand
 	b.c.RDMA = RDMA{
 		QPsPerConnection: int(n.int("qps_per_connection")), SplitData: n.bool("split_data"),
 		AckEvery: uint32(n.int("ack_every")), Window: n.bytes("window"), Recovery: n.string("recovery"),

@@ -75,6 +75,8 @@ type resultJSON struct {
 	BusBW         float64 `json:"busbw_gbytes_per_s"`
 	IdealBusBW    float64 `json:"ideal_busbw_gbytes_per_s"`
 	ExpectedBusBW float64 `json:"expected_busbw_gbytes_per_s"`
+	// Of transports that the hosts' cores carry.
+	CPUShare float64 `json:"cpu_share,omitempty"`
 }
 
 type flowJSON struct {
@@ -174,7 +176,7 @@ func WriteSimulationJSON(w io.Writer, s *Simulation) error {
 	for _, row := range s.Rows {
 		out.Results = append(out.Results, resultJSON{
 			row.Job, row.Op.String(), row.Algorithm.String(), row.Protocol.String(), row.Channels, row.Ranks, row.Fidelity,
-			int64(row.Bytes), row.Time.Seconds(), row.AlgBW, row.BusBW, row.IdealBusBW, row.ExpectedBusBW,
+			int64(row.Bytes), row.Time.Seconds(), row.AlgBW, row.BusBW, row.IdealBusBW, row.ExpectedBusBW, row.CPUShare,
 		})
 	}
 	if len(r.Steps) > 0 {

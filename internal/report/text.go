@@ -59,9 +59,13 @@ func writeCollectives(b *bufio.Writer, rows []Row) {
 		case "broadcast":
 			root = "0"
 		}
-		fmt.Fprintf(b, "%12d  %12d     float  %6s  %6s %8s %7.2f %7.2f    N/A %7.2f  %7.2f %5.1f%%  %s/%s x%d\n",
+		cpu := ""
+		if r.CPUShare > 0 {
+			cpu = fmt.Sprintf(", cpu %.1f%%", 100*r.CPUShare)
+		}
+		fmt.Fprintf(b, "%12d  %12d     float  %6s  %6s %8s %7.2f %7.2f    N/A %7.2f  %7.2f %5.1f%%  %s/%s x%d%s\n",
 			r.Bytes, r.Bytes/4, redop, root, testTime(r.Time), r.AlgBW, r.BusBW, r.IdealBusBW, r.ExpectedBusBW,
-			100*r.BusBW/r.ExpectedBusBW, r.Algorithm, r.Protocol, r.Channels)
+			100*r.BusBW/r.ExpectedBusBW, r.Algorithm, r.Protocol, r.Channels, cpu)
 	}
 }
 

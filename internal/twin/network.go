@@ -63,14 +63,14 @@ type egress struct {
 
 func observeEgress(c *cluster.Cluster, s *sim.Sim, id cluster.PortID, active units.Time, wire sim.Wire) egress {
 	var e egress
-	roce := c.QoS.RoCE().Priority
+	data := c.DataPriority()
 	for prio := range uint8(qos.Priorities) {
 		n := s.Counters(id, prio)
 		pauses := n.TxXOFF + n.TxXON
 		e.wireBytes += units.Bytes(n.TxBytes + n.TxFrames*uint64(wire.Gap) + pauses*uint64(wire.PFC+wire.Gap))
 		e.marks += n.ECNMarked
 		e.xoff += n.RxXOFF
-		if prio == roce {
+		if prio == data {
 			e.queueMax = n.QueueMax
 			if active > 0 {
 				e.paused = min(1, float64(n.Paused)/float64(active))

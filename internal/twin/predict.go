@@ -92,10 +92,10 @@ func (e *estimate) schedule(p *plan.Plan, s *collective.Schedule) float64 {
 					continue
 				}
 				bytes, messages := s.Traffic(lane)
-				a, b := s.NICs(int32(r), q, s.Channel(lane), e.c.NCCL.PXN)
+				a, b := s.NICs(int32(r), q, s.Channel(lane), p.PXN())
 				links := e.links(p.NICs[from][a], p.NICs[to][b])
 				hops += e.messages(float64(protocol.WireBytes(bytes)), messages, links)
-				if e.c.NCCL.ClearToSend { // of all messages, and of the slots that are free in the end
+				if p.ClearsByWrite() { // of all messages, and of the slots that are free in the end
 					spare := float64(s.Depth())
 					if s.SlicesPerPeer() > 0 {
 						spare = 0

@@ -163,7 +163,7 @@ func (r *run) add() error {
 			continue
 		}
 		for _, f := range job.Flows {
-			id, err := r.sim.AddFlow(sim.Flow{Src: f.Src, Dst: f.Dst, Bytes: f.Bytes, Start: job.Start + f.Start, Priority: job.Priority})
+			id, err := r.sim.AddFlow(sim.Flow{Src: f.Src, Dst: f.Dst, Bytes: f.Bytes, Start: job.Start + f.Start, Priority: job.Priority, TCP: job.Transport == cluster.TCP})
 			if err != nil {
 				return fmt.Errorf("job %s: %w", job.Name, err)
 			}
@@ -222,7 +222,7 @@ func (r *run) result() *Result {
 			first, last = min(first, k.Start), max(last, k.End)
 			out.Collectives = append(out.Collectives, Collective{
 				Job: j.job.Name, Op: j.job.Op, Algorithm: k.Choice.Algorithm, Protocol: k.Choice.Protocol,
-				Channels: k.Channels, Bytes: k.Bytes, Ranks: j.plan.Ranks, Time: k.Time(), Fidelity: "packet",
+				Channels: k.Channels, Bytes: k.Bytes, Ranks: j.plan.Ranks, Time: k.Time(), Fidelity: "packet", CPUShare: k.CPUShare,
 			})
 			out.Iterations = append(out.Iterations, iterations(k))
 		}

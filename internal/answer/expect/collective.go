@@ -154,10 +154,14 @@ func latency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) []Term {
 			terms = append(terms, Term{name, float64(count) * each, fmt.Sprintf("%d x %.3g us (%s, %s)", count, each, choice.Algorithm, choice.Protocol)})
 		}
 	}
+	host := hostLatency(p)
 	fabric := func(count int) { // what this fabric adds to the steps between nodes
 		if count > 0 && extra > 0 {
 			text := fmt.Sprintf("%d x %.3g us beyond the %v that the library's figures have", count, extra, plan.FabricShare)
 			terms = append(terms, Term{"longer fabric", float64(count) * extra, text})
+		}
+		if count > 0 && host > 0 {
+			terms = append(terms, Term{"hosts", float64(count) * host, fmt.Sprintf("%d x %.3g us in host memory and, with TCP, the kernel", count, host)})
 		}
 	}
 	switch choice.Algorithm {
@@ -256,6 +260,9 @@ func transfers(p *plan.Plan, choice nccl.Choice, bytes units.Bytes, ideal bool) 
 	line := float64(p.NICRate) / 8e9
 	add("NIC", ByNIC, perNIC, line*PayloadShare(p.Cluster)*share, fmt.Sprintf("%s x %.3f payload x %.3f", p.NICRate, PayloadShare(p.Cluster), share))
 	add("PCIe", ByPCIe, perNIC, float64(p.PCIeRate)/8e9, p.PCIeRate.String()+" usable of the NIC's slot")
+	if r, ok := cpuTransfer(p, choice, perNIC, channels); ok && !ideal {
+		all = append(all, r)
+	}
 	if choice.Algorithm == collective.NVLS || choice.Algorithm == collective.NVLSTree {
 		// The measured rate is the bus bandwidth of eight GPUs.
 		add("NVLS", ByLocal, float64(bytes)*BusFactor(collective.AllReduce, 8), float64(p.NVLSRate)/8e9, "of the NVLink switch")
@@ -297,7 +304,7 @@ func localBytes(p *plan.Plan, choice nccl.Choice, size float64) float64 {
 	if p.PerNode == 1 {
 		return 0
 	}
-	pxn := p.Cluster.NCCL.PXN && p.Nodes > 1
+	pxn := p.PXN() && p.Nodes > 1
 	switch choice.Algorithm {
 	case collective.Hierarchical:
 		return 2 * (g - 1) / g * size

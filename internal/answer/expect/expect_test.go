@@ -69,7 +69,7 @@ func TestPayloadShare(t *testing.T) {
 	}
 	for mtu, want := range map[units.Bytes]float64{1500: 0.941, 9000: 0.990} {
 		c := &cluster.Cluster{Transport: cluster.TCP}
-		c.QoS.PortMTU = mtu
+		c.TCP.MTU = mtu
 		near(t, fmt.Sprintf("TCP, MTU %d", mtu), PayloadShare(c), want, 0.001)
 	}
 }

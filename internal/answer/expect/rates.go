@@ -33,7 +33,8 @@ const (
 )
 
 // PayloadShare returns the share of line rate that payload takes, packets full
-// (validation row V01). TCP fills the ports' own MTU.
+// (validation row V01). TCP's packets have an MTU of
+// their own.
 func PayloadShare(c *cluster.Cluster) float64 {
 	mtu := float64(c.QoS.MTU)
 	switch c.Transport {
@@ -42,7 +43,7 @@ func PayloadShare(c *cluster.Cluster) float64 {
 	case cluster.InfiniBand:
 		return mtu / (mtu + infinibandHeader)
 	case cluster.TCP:
-		port := float64(c.QoS.PortMTU)
+		port := float64(c.TCP.MTU)
 		return (port - tcpIPHeader) / (port + tcpHeader)
 	}
 	return mtu / (mtu + rocev2Header)

@@ -15,7 +15,7 @@ import (
 // Verdict is the judgement. Share is of the expected bus bandwidth at the
 // largest size; of flows to one receiver, of its line rate; of other flows, of
 // what their NICs alone would allow. It is NaN where nothing finished.
-// LimitedBy is "NIC", "NVLink", "PCIe", "latency", "library", "line rate",
+// LimitedBy is "NIC", "NVLink", "PCIe", "latency", "library", "CPU", "line rate",
 // "uplinks", or the id of a cause.
 type Verdict struct {
 	Share     float64
@@ -31,6 +31,10 @@ const healthy = 0.9
 // healthyLatency is the same where latency decides: closed forms and
 // measurements of small operations differ by a factor of 1.5 (validation row V55).
 const healthyLatency = 1 / 1.5
+
+// healthyCPU is the same where cores decide: a thread that copies in turn for
+// several peers idles between slices, which the closed form leaves out.
+const healthyCPU = 0.5
 
 // Collectives judges a run of collectives. expected has one entry for each of
 // r.Collectives.
@@ -55,6 +59,9 @@ func Collectives(c *cluster.Cluster, r *twin.Result, expected []expect.Collectiv
 	case v.Share >= healthy, e.Limit == expect.ByLatency && v.Share >= healthyLatency && len(v.Findings) == 0:
 		v.LimitedBy = string(e.Limit)
 		v.Sentence = fmt.Sprintf("%s: the network carries it, and %s sets the limit.", at, limitWords(e.Limit))
+	case e.Limit == expect.ByCPU && len(v.Findings) == 0 && v.Share >= healthyCPU:
+		v.LimitedBy = string(e.Limit)
+		v.Sentence = fmt.Sprintf("%s: %s sets the limit, not the network.", at, limitWords(e.Limit))
 	case len(v.Findings) == 0 && uplinksFull(r):
 		v.LimitedBy = "uplinks"
 		v.Sentence = at + ": the links between switches are full, so the fabric is oversubscribed for this job."
@@ -89,6 +96,8 @@ func limitWords(l expect.Limit) string {
 		return "the rate of the NICs"
 	case expect.ByPCIe:
 		return "PCIe"
+	case expect.ByCPU:
+		return "the work of the hosts' cores for TCP"
 	case expect.ByLocal:
 		return "NVLink inside the nodes"
 	}

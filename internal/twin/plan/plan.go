@@ -171,7 +171,13 @@ func (p *Plan) findRates() {
 		host := &p.Cluster.Hosts[h]
 		for _, ref := range p.NICs[node] {
 			lower(&p.NICRate, p.rate(ref))
-			lower(&p.PCIeRate, host.NICs[ref.NIC].PCIe)
+			pcie := host.NICs[ref.NIC].PCIe
+			if c := p.Cluster; c.Staged() && c.HostCopy.Rate == 0 {
+				pcie /= 2 // each byte crosses the slot twice
+			} else if c.Staged() && pcie > 0 {
+				pcie = min(pcie, c.HostCopy.Rate)
+			}
+			lower(&p.PCIeRate, pcie)
 		}
 		local, link := host.NVLink, host.NVLink
 		if gpu := host.GPU; gpu != nil {
@@ -290,6 +296,16 @@ func (p *Plan) Schedule(choice nccl.Choice, bytes units.Bytes) (*collective.Sche
 		collective.Settings{Op: p.Job.Op, Algorithm: choice.Algorithm, Protocol: choice.Protocol, Bytes: bytes, BuffSize: buff},
 	)
 }
+
+// ClearsByWrite tells whether receivers clear slots by writes over the network.
+// With sockets, TCP's window does this.
+func (p *Plan) ClearsByWrite() bool {
+	return p.Cluster.NCCL.ClearToSend && p.Cluster.Transport != cluster.TCP
+}
+
+// PXN tells whether ranks reach another rail's NIC through the GPU next to it.
+// With sockets, data go through host memory, to which all GPUs write alike.
+func (p *Plan) PXN() bool { return p.Cluster.NCCL.PXN && p.Cluster.Transport != cluster.TCP }
 
 // Sizes returns the sizes of the job as nccl-tests steps through them: from
 // Begin to End, each Factor times the one before.

@@ -133,9 +133,14 @@ func (s *Sim) addCard(h, i int) {
 	d := &s.cards[s.firstCard[h]+uint32(i)]
 	d.node, d.cnpPriority = uint32(host.Node), s.model.CNPPriority
 	pcie := nic.PCIe
-	if !s.cluster.RDMA.GPUDirect {
-		pcie /= 2 // each byte crosses host memory and PCIe twice
+	if s.cluster.Staged() {
 		d.flags |= copiesHost
+		if copies := s.cluster.HostCopy.Rate; copies > 0 {
+			d.copyPace = copies.Pace()
+		} else if pcie > 0 {
+			pcie /= 2 // each byte crosses the slot twice
+			d.copyPace = pcie.Pace()
+		}
 	}
 	if m := nic.Model; m != nil {
 		d.latency = m.Latency
@@ -235,6 +240,7 @@ func (s *Sim) switchConfig(id cluster.NodeID) switchcore.Config {
 		cfg.Weight[k.Priority] = uint32(k.Share*100 + 0.5)
 	}
 	cfg.ECN[q.RoCE().Priority] = q.ECN
+	s.bestEffort(&cfg)
 	for _, p := range n.Ports {
 		port := switchcore.PortConfig{Rate: max(c.Ports[p].Rate, units.Mbps)}
 		if l := c.Ports[p].Link; l != cluster.LinkID(cluster.None) {

@@ -38,6 +38,13 @@ func (s *Sim) checkPackets() {
 	for i := range s.nics {
 		count(&s.nics[i].acks)
 		count(&s.nics[i].cnps)
+		count(&s.nics[i].answers)
+	}
+	for i := range s.tcp.all {
+		k := &s.tcp.all[i]
+		count(&k.inbox)
+		count(&k.served)
+		count(&k.answers)
 	}
 	for i := range s.switches {
 		core := s.switches[i].core

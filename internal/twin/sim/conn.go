@@ -21,6 +21,8 @@ type conn struct {
 	turn     uint16 // queue pair that the next message takes
 	split    bool   // messages are split over the queue pairs
 	owner    owner
+
+	firstSocket uint32 // of TCP; 0: queue pairs
 }
 
 // owner says who is told what becomes of a connection's messages.
@@ -51,7 +53,10 @@ type Handlers struct {
 type Options struct {
 	QueuePairs int   // 0: the cluster's
 	Priority   uint8 // 0: that of the RoCE class
+	TCP        bool  // over TCP; a cluster whose transport is TCP has nothing else
 	Ring       int   // messages that a queue pair's NIC works on at a time, rounded up to a power of two; 0: 16
+	// Threads of the hosts that copy TCP's data: the n-th, from 1; 0: one of its own.
+	SrcThread, DstThread int
 }
 
 // Connect makes a connection from one NIC to another, for one direction. It
@@ -79,6 +84,12 @@ func (s *Sim) connect(src, dst cluster.NICRef, o Options, by owner) (ConnID, err
 	rdma := &s.cluster.RDMA
 	if o.QueuePairs == 0 {
 		o.QueuePairs = max(1, rdma.QPsPerConnection)
+	}
+	if o.TCP = o.TCP || s.cluster.Transport == cluster.TCP; o.TCP {
+		if o.Priority == 0 {
+			o.Priority = s.cluster.TCP.Priority
+		}
+		return s.connectTCP(src, dst, from, to, pairs, o, by)
 	}
 	if o.Priority == 0 {
 		o.Priority = s.cluster.QoS.RoCE().Priority
@@ -194,6 +205,10 @@ func (s *Sim) egress(p cluster.PortID, h *fabric.Fields) uint32 {
 // The cookie comes back with what becomes of it. bytes must be positive.
 func (s *Sim) Post(id ConnID, bytes units.Bytes, cookie uint64) {
 	c := &s.conns[id]
+	if c.firstSocket != 0 {
+		s.postTCP(id, c, bytes, cookie)
+		return
+	}
 	largest := units.Bytes(maxMessagePackets) * units.Bytes(s.rc.MTU)
 	largest = min(largest, 1<<30)
 	one := c.qps == 1 || s.cards[c.src].flags&oneQP != 0

@@ -46,6 +46,7 @@ type execJob struct {
 	gen      uint16
 	nodes    []execNode
 	links    map[linkKey]link
+	cpuStart []units.Time // of each node, when the size began
 
 	firstRank, firstLane, firstPipe, firstPeer uint32
 	capLanes, capPipes, capPeers               uint32
@@ -57,6 +58,7 @@ type CollectiveRun struct {
 	Choice     nccl.Choice
 	Channels   int
 	Iterations int
+	CPUShare   float64      // of the busiest host's cores, for TCP
 	Start, End units.Time   // first launch, last rank's end; End 0: not finished
 	Ends       []units.Time // of each iteration: the last rank's end
 }
@@ -81,6 +83,7 @@ type timing struct {
 	send   units.Time // of a step between nodes: from the GPU to the proxy
 	recv   units.Time // from memory to the GPU: completion, flush, flag
 	post   units.Time // proxy's work for one message
+	stage  units.Time // latency of a copy between GPU and host memory; 0: none
 	pace   units.Pace // of one byte over a GPU's links inside the node, each way
 	nvls   units.Pace // of one byte of data in the NVLink switch, each way
 }
@@ -247,6 +250,9 @@ func timingOf(p *plan.Plan, choice nccl.Choice, sch *collective.Schedule) timing
 		if p.Nodes > 1 {
 			t.local, t.fence = leastHost, 0
 		}
+	}
+	if p.Cluster.Staged() {
+		t.stage = p.Cluster.HostCopy.Latency
 	}
 	if p.LinkRate > 0 {
 		t.pace = p.LinkRate.Pace()

@@ -109,6 +109,9 @@ func (s *Sim) push(t *timing, id uint32, bytes uint32, start units.Time) {
 		_, tail := s.cross(t, p.rank, p.proxy, bytes)
 		done = max(done, tail)
 	}
+	if t.stage != 0 {
+		done = s.stageOut(p.data, bytes, done)
+	}
 	at := done + t.send // the proxy sends whole slices
 	proxy := &s.exec.ranks[p.proxy]
 	proxy.proxy = max(at, proxy.proxy) + t.post
@@ -214,7 +217,11 @@ func (s *Sim) execDelivered(by owner, cookie uint64) {
 	p.ahead |= 1 << (count - uint16(p.delivered))
 	for p.ahead&1 != 0 {
 		p.ahead >>= 1
-		s.arrives(id, s.exec.outs[id].depth, s.now+t.recv)
+		at := s.now
+		if o := &s.exec.outs[id]; t.stage != 0 {
+			at = s.stageIn(o.data, o.bytes[p.delivered%o.depth])
+		}
+		s.arrives(id, s.exec.outs[id].depth, at+t.recv)
 	}
 }
 

@@ -21,6 +21,7 @@ func (s *Sim) startSize(id uint32) {
 	}
 	j.timing = timingOf(j.plan, choice, j.schedule)
 	j.working = j.plan.Ranks
+	s.startCPU(j)
 	j.gen++
 	if err := s.buildSize(id); err != nil {
 		s.err = err
@@ -124,8 +125,8 @@ func (s *Sim) makePipe(j *execJob, id uint32, k pipeKey) error {
 	if from == to {
 		return nil
 	}
-	a, b := j.schedule.NICs(k.src, k.dst, int(k.channel), pl.Cluster.NCCL.PXN)
-	if pl.Cluster.NCCL.PXN {
+	a, b := j.schedule.NICs(k.src, k.dst, int(k.channel), pl.PXN())
+	if pl.PXN() {
 		p.proxy = j.firstRank + uint32(from*pl.PerNode+j.schedule.NearGPU(a))
 	}
 	key := linkKey{pl.NICs[from][a], pl.NICs[to][b], k.channel}
@@ -135,17 +136,18 @@ func (s *Sim) makePipe(j *execJob, id uint32, k pipeKey) error {
 	l, ok := j.links[key]
 	if !ok {
 		var err error
-		if l.data, err = s.connect(key.src, key.dst, Options{}, ownerSlice); err != nil {
+		o := Options{SrcThread: int(p.proxy-j.firstRank)%pl.PerNode + 1, DstThread: int(k.dst)%pl.PerNode + 1}
+		if l.data, err = s.connect(key.src, key.dst, o, ownerSlice); err != nil {
 			return err
 		}
-		if pl.Cluster.NCCL.ClearToSend {
+		if pl.ClearsByWrite() {
 			if l.clear, err = s.connect(key.dst, key.src, Options{QueuePairs: 1}, ownerClear); err != nil {
 				return err
 			}
 		}
 		j.links[key] = l
 	}
-	p.data, q.clear, q.writes = l.data, l.clear, pl.Cluster.NCCL.ClearToSend
+	p.data, q.clear, q.writes = l.data, l.clear, pl.ClearsByWrite()
 	return nil
 }
 
@@ -181,6 +183,7 @@ func (s *Sim) laneEnds(id uint32) {
 		return
 	}
 	j.run.End = s.now
+	j.run.CPUShare = s.cpuShare(j)
 	if s.cfg.Check {
 		s.checkPipes(j)
 	}

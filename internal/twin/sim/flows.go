@@ -17,6 +17,7 @@ type Flow struct {
 	Start      units.Time
 	Priority   uint8 // 0: that of the RoCE class
 	QueuePairs int   // 0: the cluster's
+	TCP        bool  // over TCP, whatever the cluster's transport
 
 	// Sent and Done are when the first packet left and when the last
 	// acknowledgement came to the sender; Never: not yet. Completion time is
@@ -88,7 +89,7 @@ func (s *Sim) planFlow(id FlowID, at units.Time) {
 // startFlow is the event that a flow starts.
 func (s *Sim) startFlow(id FlowID) {
 	f := &s.flows[id]
-	c, err := s.connect(f.Src, f.Dst, Options{QueuePairs: f.QueuePairs, Priority: f.Priority, Ring: 2}, ownerFlow)
+	c, err := s.connect(f.Src, f.Dst, Options{QueuePairs: f.QueuePairs, Priority: f.Priority, Ring: 2, TCP: f.TCP}, ownerFlow)
 	if err != nil { // links may have gone since AddFlow
 		s.stranded++
 		return

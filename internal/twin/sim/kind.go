@@ -15,5 +15,6 @@ const (
 	kindFlow                 // a flow starts; index: flow
 	kindExec                 // the executor of collectives (exec.go); index: what and whom
 	kindRefresh              // a switch's XOFF is to be renewed; index: 8 x port + priority
+	kindTCP                  // the event of a socket (tcp.go); index: what and whom
 	kindWatchdog             // a switch port's watchdog looks; index: port
 )

@@ -13,6 +13,7 @@ import (
 type nicPort struct {
 	// Responses wait here in the order of packet.at: when they may leave.
 	acks, cnps fifo
+	answers    fifo // of TCP, which may leave at once
 
 	ready   uint8 // priorities whose ring is not empty
 	turn    uint8 // priority served last
@@ -26,8 +27,9 @@ type nicPort struct {
 	// Queue pairs that may send now, as one ring for each priority, and those
 	// that wait for a time. A queue pair that has nothing to send is in
 	// neither. So a port never searches its queue pairs.
-	paced []pacedSender
-	rings [qos.Priorities]fifo // of indexes into Sim.senders, chained by sender.next
+	paced   []pacedSender
+	deficit [qos.Priorities]int32 // of the round robin among priorities
+	rings   [qos.Priorities]fifo  // of indexes into Sim.senders, chained by sender.next
 
 	count  [qos.Priorities]nicCount
 	pauses [qos.Priorities]nicPauses
@@ -57,6 +59,10 @@ type card struct {
 	starved     units.Time // that a port could have sent and PCIe had not brought the data
 	starvedTo   units.Time // until when that is counted
 	copied      uint64     // bytes that crossed host memory
+
+	// Copies between GPU and host memory, where the card does not reach the GPU.
+	copyPace            units.Pace
+	copiedOut, copiedIn units.Time
 
 	inbox      []delivery // on their way to the host, from inboxFirst on
 	inboxFirst int
@@ -111,25 +117,13 @@ func (s *Sim) serveNIC(p uint32) {
 		s.releasePaced(n)
 		fetched = s.cards[n.card].fetched
 		for n.ready&^n.paused != 0 && fetched <= s.now {
-			if s.sendData(p, n, n.nextPriority()) {
+			if s.sendData(p, n, s.nextPriority(n)) {
 				fetched = 0
 				break
 			}
 		}
 	}
 	s.plan(p, n, fetched)
-}
-
-// nextPriority takes turns among the priorities that may send.
-func (n *nicPort) nextPriority() uint8 {
-	mask := n.ready &^ n.paused
-	if mask&(mask-1) != 0 {
-		if above := mask &^ (2<<n.turn - 1); above != 0 {
-			mask = above
-		}
-	}
-	n.turn = uint8(bits.TrailingZeros8(mask))
-	return n.turn
 }
 
 // plan sets the wake-up of a port, for its data not before fetched.
@@ -150,6 +144,9 @@ func (s *Sim) plan(p uint32, n *nicPort, fetched units.Time) {
 	if i := n.cnps.head; i != 0 && n.paused>>all[i].prio&1 == 0 {
 		at = min(at, all[i].at)
 	}
+	if i := n.answers.head; i != 0 && n.paused>>all[i].prio&1 == 0 {
+		at = s.now
+	}
 	for m := n.paused; m != 0; m &= m - 1 {
 		at = min(at, n.until[bits.TrailingZeros8(m)])
 	}
@@ -165,7 +162,10 @@ func (s *Sim) sendResponse(p uint32, n *nicPort) bool {
 	if i := f.head; i == 0 || all[i].at > s.now || n.paused>>all[i].prio&1 != 0 {
 		f = &n.acks
 		if i := f.head; i == 0 || all[i].at > s.now || n.paused>>all[i].prio&1 != 0 && !s.model.FreeAcks {
-			return false
+			f = &n.answers
+			if i := f.head; i == 0 || n.paused>>all[i].prio&1 != 0 {
+				return false
+			}
 		}
 	}
 	s.sendNIC(p, n, f.pop(all))
@@ -196,6 +196,9 @@ func (s *Sim) sendData(p uint32, n *nicPort, prio uint8) bool {
 		pushPaced(&n.paced, pacedSender{q.notBefore, qp})
 		return false
 	}
+	if q.socket != 0 {
+		return s.sendSegment(p, n, q, qp)
+	}
 	i := s.pool.get()
 	pk := &s.pool.all[i]
 	if !q.req.Next(&s.rc, s.now, &pk.Packet) {
@@ -220,6 +223,7 @@ func (s *Sim) sendData(p uint32, n *nicPort, prio uint8) bool {
 			d.copied += uint64(pk.Bytes)
 		}
 	}
+	n.deficit[prio] -= int32(pk.bytes)
 	size := pk.bytes + s.wire.Gap
 	s.sendNIC(p, n, i)
 	if !q.timerSet && s.rc.Timeout != 0 {

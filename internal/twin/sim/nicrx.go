@@ -21,6 +21,10 @@ func (s *Sim) arriveNIC(p, i uint32) {
 	case cnpPacket:
 		s.congested(pk.qp)
 		s.pool.put(i)
+	case segmentPacket:
+		s.arriveSegment(p, n, i)
+	case answerPacket:
+		s.arriveAnswer(n, i)
 	}
 }
 

@@ -28,7 +28,7 @@ type packet struct {
 
 // route returns the index of the packet's route in Sim.routes.
 func (p *packet) route() uint32 {
-	if p.kind == dataPacket {
+	if p.kind == dataPacket || p.kind == segmentPacket {
 		return 2 * p.qp
 	}
 	return 2*p.qp + 1
@@ -41,6 +41,8 @@ const (
 	ackPacket
 	cnpPacket
 	pausePacket
+	segmentPacket // of TCP, with data
+	answerPacket  // of TCP, without
 )
 
 type packetFlags uint8

@@ -27,6 +27,7 @@ type sender struct {
 
 	timerSet bool
 	attempt  uint16 // rounds of retransmission
+	socket   uint32 // of TCP; 0: a queue pair
 
 	slots []uint32 // transfer by message number, modulo the length
 	later []part   // not yet given to the requester: from laterAt on

@@ -39,6 +39,8 @@ type Sim struct {
 	roce      uint8 // priority of the RoCE class
 	obeys     uint8 // priorities that NICs obey pause for
 
+	nicShares nicShares
+
 	watchdog, watchdogDrops bool
 	watchAt                 []units.Time // by port: when its watchdog looks; Never: not planned
 
@@ -53,6 +55,7 @@ type Sim struct {
 	flows       []Flow
 	handlers    Handlers
 	exec        executor
+	tcp         sockets
 	pairs       map[uint64]uint32 // queue pairs made by pair of host ports
 	taps        map[uint32]func(*Frame)
 	latency     Histogram
@@ -120,6 +123,7 @@ func New(cfg Config) (*Sim, error) {
 	}
 	s.dcqcnBase = c.DCQCN
 	s.roce = c.QoS.RoCE().Priority
+	s.nicShares = newNICShares(c)
 	if c.QoS.PFC {
 		s.obeys = c.QoS.LosslessMask()
 	}
@@ -255,6 +259,8 @@ func (s *Sim) step(until units.Time, n uint64) bool {
 			s.startFlow(FlowID(index))
 		case kindExec:
 			s.runExec(index)
+		case kindTCP:
+			s.runTCP(index)
 		case kindRefresh:
 			s.refresh(index)
 		case kindWatchdog:

@@ -30,7 +30,7 @@ func (s *Sim) arriveSwitch(r *rxPort, i uint32) {
 	}
 	pk.hop++
 	e := switchcore.Entry{Packet: i, Bytes: pk.bytes, In: r.local, Out: out, Priority: pk.prio}
-	if pk.kind != cnpPacket {
+	if pk.kind != cnpPacket && (pk.kind < segmentPacket || s.tcp.marks) {
 		e.Flags = switchcore.Capable
 	}
 	if u.faults != 0 {
