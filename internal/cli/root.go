@@ -84,6 +84,7 @@ func newRoot(s *Streams) *cobra.Command {
 	root.AddCommand(newExpect(s))
 	root.AddCommand(newAccept(s))
 	root.AddCommand(newCollect(s))
+	root.AddCommand(newCompare(s))
 	return root
 }
 
