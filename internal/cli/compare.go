@@ -14,11 +14,14 @@ import (
 	"weir/internal/cluster"
 	"weir/internal/report"
 	"weir/internal/twin"
+	"weir/internal/twin/fault"
+	"weir/internal/twin/sim"
 )
 
 // compareFlags are the flags of `weir compare`.
 type compareFlags struct {
 	set, vary, transports []string
+	faults                []string
 	collective            string
 	begin, end, factor    string
 	algorithm             string
@@ -49,6 +52,7 @@ by switches, ports and optics, or by the file's prices.`,
 	flags.StringSliceVar(&f.transports, "transports", nil, "transports to compare: tcp, rocev1, rocev2, infiniband")
 	flags.StringArrayVar(&f.vary, "vary", nil, "values to compare: PATH=V1,V2,... (repeatable: a grid)")
 	flags.StringArrayVar(&f.set, "set", nil, "change a value of the cluster file in all variants: PATH=VALUE (repeatable)")
+	flags.StringArrayVar(&f.faults, "fault", nil, "inject a fault in all variants, as in weir simulate (repeatable)")
 	flags.StringVar(&f.collective, "collective", "", "run this collective instead of the file's job")
 	flags.StringVarP(&f.begin, "begin", "b", "", "smallest size, as in nccl-tests")
 	flags.StringVarP(&f.end, "end", "e", "", "largest size")
@@ -146,7 +150,7 @@ type variant struct {
 
 // load reads the file once for each point of the grid, the last axis fastest.
 func (f *compareFlags) load(name string, axes []axis) ([]variant, error) {
-	common := simulateFlags{set: f.set, collective: f.collective, begin: f.begin, end: f.end, factor: f.factor, algorithm: f.algorithm, seed: f.seed}
+	common := simulateFlags{set: f.set, collective: f.collective, begin: f.begin, end: f.end, factor: f.factor, algorithm: f.algorithm, seed: f.seed, faults: f.faults}
 	set, err := common.overrides()
 	if err != nil {
 		return nil, err
@@ -176,7 +180,9 @@ func (f *compareFlags) load(name string, axes []axis) ([]variant, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.cluster = file.Cluster
+		if v.cluster, err = common.withFaults(file.Cluster); err != nil {
+			return nil, err
+		}
 		if len(v.cluster.Jobs) == 0 {
 			return nil, refused(fmt.Errorf("%s: no job to run: give the file a job, or --collective", name))
 		}
@@ -242,10 +248,11 @@ func runVariant(ctx context.Context, v *variant, queues bool, progress func(twin
 		out.Err = oneLine(err)
 		return out
 	}
-	if err := runnable(c); err != nil {
+	routes, err := runnable(fault.Physical(c))
+	if err != nil {
 		return fail(err)
 	}
-	o := twin.Options{Progress: progress}
+	o := twin.Options{Progress: progress, Configure: func(cfg *sim.Config) { cfg.Fabric = routes }}
 	var depths *twin.Depths
 	if queues {
 		depths = twin.NewDepths(c)
