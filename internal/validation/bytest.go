@@ -119,7 +119,10 @@ func closedForms() []Target {
 // simulatorTests are targets that tests of the packet simulator hold; the long
 // forms run with WEIR_LONG=1.
 func simulatorTests() []Target {
-	const pkg = "internal/twin/sim"
+	const (
+		pkg      = "internal/twin/sim"
+		observed = "internal/twin/observe"
+	)
 	return []Target{
 		{ID: "V01 (packets)", Title: "Payload efficiency, simulated", Source: "header sizes", Run: byTest(
 			testRow{"one long flow, MTU 256 to 4096", "0.757 ... 0.980", "±0.1 %", pkg, "TestV01Efficiency"})},
@@ -135,6 +138,13 @@ func simulatorTests() []Target {
 			testRow{"random traffic on random fabrics, invariants checked", "no drop, exactly once, in order", "must hold", pkg, "TestV28Lossless"})},
 		{ID: "V34", Title: "Permutation under ECMP and sprayed (V41), simulated", Source: "max-min fair shares over 400 seeds; vendors' 1.6x", Run: byTest(
 			testRow{"2 leaves of 8 hosts, 8 spines, 1 and 4 queue pairs; sprayed", "0.655, 0.899; gain 1.5 to 1.9", "±10 %", pkg, "TestV34Permutation"})},
+		{ID: "V29", Title: "Deadlock conditions, simulated", Source: "Hu et al., Deadlocks in Datacenter Networks, HotNets 2016; n B / TTL by conservation", Run: byTest(
+			testRow{"ring of 5 switches, each flow over two overloaded links; up-down tree, all to all; neither with congestion control", "deadlock; none", "must hold", observed, "TestV29Ring"},
+			testRow{"routing loop of 2 links of 100 Gb/s, TTL 64, load 0.9 and 1.1 times 3.125 Gb/s; route mended afterwards", "none; deadlock, which stays", "must hold", observed, "TestV29Loop"})},
+		{ID: "V30", Title: "Pause storm and watchdog, simulated", Source: "Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3; timers a hundredth of the real ones", Run: byTest(
+			testRow{"one NIC hangs under a tree of 8 hosts, all to all: without and with a watchdog", "nothing arrives any more; at least 95 % of the remaining load within one watchdog period", "must hold", observed, "TestV30Storm"})},
+		{ID: "ETS", Title: "Shares of two lossless classes that both want the link, simulated", Source: "configured shares", Run: byTest(
+			testRow{"RoCE and storage, 80:20 and 60:40", "20 %, 40 %", "±5 %", observed, "TestSharesAreHeld"})},
 		{ID: "V35 (packets)", Title: "Fixed source port, simulated", Source: "one bucket of m", Run: byTest(
 			testRow{"32 flows on 4 links", "1 link", "exact", pkg, "TestV35FixedSourcePort"})},
 		{ID: "V36 (packets)", Title: "Hash polarisation, simulated", Source: "same function and seed on two tiers", Run: byTest(

@@ -18,9 +18,11 @@ type faults struct {
 const patience = 50 * units.Millisecond
 
 // Inject plans a cluster's faults in a simulation of it, which must be at time
-// 0. The cluster is the one that the simulation was made of, Physical's.
+// 0. The cluster is the one that the simulation was made of, Physical's. It also
+// has a standstill end the run, where one can be: with faults, and in graphs
+// whose routes are not up-down.
 func Inject(s *sim.Sim, c *cluster.Cluster) error {
-	if len(c.Faults) == 0 {
+	if len(c.Faults) == 0 && c.Topology != "explicit" {
 		return nil
 	}
 	shared := &faults{down: map[cluster.LinkID]int{}}

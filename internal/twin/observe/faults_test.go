@@ -46,6 +46,30 @@ job: {pattern: list, flows: [
 `
 )
 
+// Two rails: pairs of cards of one rail share a leaf.
+const railed = `
+host: {count: 4, gpus: 0, nic: {count: 2, model: connectx-6-dx, speed: 100Gbps}}
+fabric: {topology: rail-optimised, spines: 1}
+switch: {model: spectrum-2}
+job: {pattern: list, flows: [{src: host-0/nic-0, dst: host-1/nic-0, size: 2MiB}, {src: host-0/nic-1, dst: host-1/nic-1, size: 2MiB}]}
+`
+
+// A card of 400 Gb/s, which the way over host memory cannot feed.
+const copied = `
+host: {count: 2, gpus: 1, gpu: h100, nic: {count: 1, model: connectx-7, speed: 400Gbps}}
+fabric: {topology: single-switch}
+job: {collective: all_gather, begin: 16M, end: 16M}
+`
+
+// Two pods of a fat tree, every host to one of the other pod, many queue pairs.
+const threeTiers = `
+host: {count: 16, gpus: 0, nic: {count: 1, model: connectx-6-dx, speed: 100Gbps}}
+fabric: {topology: fat-tree, pods: 2, leaves: 4, spines: 4, cores: 4}
+switch: {model: spectrum-2}
+rdma: {qps_per_connection: 16}
+job: {pattern: permutation, size: 1MiB}
+`
+
 func load(t *testing.T, text string, faults ...string) *cluster.Cluster {
 	t.Helper()
 	f, err := cluster.Parse("test.yaml", []byte(text), nil)
@@ -174,11 +198,19 @@ func TestFaults(t *testing.T) {
 		{"udp4791-blocked@host-4/nic-0,end=5ms", tree, []check{{timeouts, "some", 0}, {oos, "zero", 0}, {naks, "zero", 0}}, nil},
 		{"gdr-inactive-no-peermem@fabric", tree, []check{{"rdma_host_copied_bytes_total", "some", 0}}, [][3]string{{"host-4", "host.peermem", "false"}}},
 		{"slow-node@host-0", tree, []check{{time, "up", 1.5}}, nil},
+		{"pfc-deadlock@leaf-0~spine-1,end=20ms", tree, []check{{"roce_switch_pfc_pause_frames_total{direction=tx,switch=leaf-0}", "some", 0}, {"roce_switch_pfc_pause_frames_total{direction=tx,switch=spine-1}", "some", 0}, {txPause, "zero", 0}}, nil},
+		{"hash-polarisation@fabric", threeTiers, []check{{"idle uplinks of tier two", "up", 0}}, nil},
+		{"rail-mismatch@host-0/nic-0", railed, []check{{"roce_switch_port_bytes_total{switch=spine-0}", "some", 0}}, [][3]string{{"host-0/mlx5_0", "rdma.netdev", "nic-1"}}},
+		{"cabling-wrong@host-0/nic-0", railed, []check{{"roce_switch_port_bytes_total{switch=spine-0}", "some", 0}}, [][3]string{{"host-0/mlx5_0", "link.neighbour", "leaf-1/port-0"}, {"host-0/mlx5_1", "link.neighbour", "leaf-0/port-0"}}},
+		{"gdr-inactive-no-peermem@host-0", copied, []check{{"rdma_host_copied_bytes_total{instance=host-0}", "some", 0}, {"rdma_host_copied_bytes_total{instance=host-1}", "zero", 0}, {time, "up", 1.3}}, [][3]string{{"host-0/job-0", "nccl.gdrdma", "false"}}},
 		{"pfc-storm@host-4/nic-0,end=3ms", tree, []check{{"roce_switch_pfc_pause_frames_total{direction=rx,switch=leaf-1}", "up", 0}, {txPause, "some", 0}, {time, "up", 1.5}}, nil},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			healthy, sick := run(t, load(t, c.text)), run(t, load(t, c.text, c.fault))
 			value := func(o *observe.Observation, metric string) float64 {
+				if metric == "idle uplinks of tier two" {
+					return idle(o)
+				}
 				if metric == time {
 					return float64(o.Result.Simulated)
 				}
@@ -219,6 +251,17 @@ func TestFaults(t *testing.T) {
 			t.Logf("moved: %v; marks %v->%v pauses %v->%v time %v->%v stalled %q", moved, value(healthy, marks), value(sick, marks), value(healthy, pauses), value(sick, pauses), units.Time(last(healthy)), units.Time(last(sick)), sick.Result.Stalled)
 		})
 	}
+}
+
+// idle counts the ports of switches that no packet left by.
+func idle(o *observe.Observation) (n float64) {
+	metric := telemetry.MustLookup("roce_switch_port_packets_total")
+	for _, s := range o.Registry.Find(metric, telemetry.Label{Name: "direction", Value: "tx"}) {
+		if _, high, _, _ := o.Windows[0].Range(s); high == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // last returns when the last flow was done.

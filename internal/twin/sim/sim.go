@@ -269,7 +269,9 @@ func (s *Sim) step(until units.Time, n uint64) bool {
 				s.watch(index)
 			}
 		case kindAction:
-			s.act(index)
+			if s.act(index); s.err != nil {
+				return true
+			}
 		}
 		if s.pool.used == 0 && s.done() {
 			return true
