@@ -126,6 +126,7 @@ func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 		return cli.Failed(errors.Join(err, st.Close()))
 	}
 	live.Store = live.Dashboard.Store()
+	live.Alerts = live.newAlerts()
 	fmt.Fprintf(s.Err, "listening on %v\n", l.Addr())
 	err = live.run(ctx, fill, func(ctx context.Context) error {
 		return listen.Serve(ctx, l, live.handler(), f.listen, log.With("part", "http"))

@@ -23,18 +23,28 @@ type Config struct {
 	Schema string       `yaml:"schema"`
 	Agents AgentsConfig `yaml:"agents"`
 	Store  StoreConfig  `yaml:"store"`
+	Alerts AlertsConfig `yaml:"alerts"`
 }
 
 // ConfigSchema is the form of the file.
 const ConfigSchema = "weir.server/1"
 
-// AgentsConfig says where the agents are. With file the hosts of
-// the cluster file are not asked.
+// AgentsConfig says where the agents are. With file or kubernetes the hosts
+// of the cluster file are not asked.
 type AgentsConfig struct {
-	URL        string   `yaml:"url"`         // of a host's metrics, {host} stands for its name
-	File       string   `yaml:"file"`        // targets in the form of Prometheus' file_sd
-	HTTPConfig string   `yaml:"http_config"` // TLS and credentials: a file in the form of Prometheus' http_config
-	Interval   Duration `yaml:"interval"`
+	URL        string     `yaml:"url"`         // of a host's metrics, {host} stands for its name
+	File       string     `yaml:"file"`        // targets in the form of Prometheus' file_sd
+	Kubernetes KubeConfig `yaml:"kubernetes"`  // pods of a selector, asked from inside of a cluster
+	HTTPConfig string     `yaml:"http_config"` // TLS and credentials: a file in the form of Prometheus' http_config
+	Interval   Duration   `yaml:"interval"`
+}
+
+// KubeConfig names the pods of agents.
+type KubeConfig struct {
+	Namespace string `yaml:"namespace"`
+	Selector  string `yaml:"selector"`
+	Port      int    `yaml:"port"`   // default 9779
+	Scheme    string `yaml:"scheme"` // https (default) or http
 }
 
 // StoreConfig is for an engine elsewhere.
@@ -112,8 +122,25 @@ func parseConfig(name string, text []byte) (*Config, error) {
 	if c.Agents.URL != "" && !strings.HasPrefix(c.Agents.URL, "http://") && !strings.HasPrefix(c.Agents.URL, "https://") {
 		return nil, refuse("found agents.url %.80q: allowed http://... or https://...", c.Agents.URL)
 	}
+	if k := c.Agents.Kubernetes; k != (KubeConfig{}) {
+		switch {
+		case c.Agents.File != "":
+			return nil, refuse("found both agents.file and agents.kubernetes")
+		case k.Selector == "":
+			return nil, refuse("found agents.kubernetes without selector")
+		case k.Port < 0 || k.Port > 65535 || k.Scheme != "" && k.Scheme != "http" && k.Scheme != "https":
+			return nil, refuse("found agents.kubernetes with port %d, scheme %.20q: allowed a port, http or https", k.Port, k.Scheme)
+		}
+	}
+	if err := c.Alerts.check(); err != nil {
+		return nil, refuse("%v", err)
+	}
 	dir := filepath.Dir(name)
-	for _, p := range []*string{&c.Agents.File, &c.Agents.HTTPConfig, &c.Store.HTTPConfig} {
+	files := []*string{&c.Agents.File, &c.Agents.HTTPConfig, &c.Store.HTTPConfig}
+	for i := range c.Alerts.Receivers {
+		files = append(files, &c.Alerts.Receivers[i].HTTPConfig)
+	}
+	for _, p := range files {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)
 		}

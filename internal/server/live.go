@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/internal/answer/alert"
 	"weir/internal/cluster"
 	"weir/internal/field/scrape"
 	"weir/internal/store"
@@ -23,6 +24,7 @@ type Live struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 	Config  *Config
+	Alerts  *alert.Engine
 
 	Dashboard *web.Server
 
@@ -39,11 +41,12 @@ var sources = map[string]source{
 	"agents": func(ctx context.Context, l *Live) error { return l.scrapeAgents(ctx) },
 }
 
-// run serves and fills the store until ctx ends or one of the two fails.
+// run serves, fills the store and watches it until ctx ends or one of these
+// fails.
 func (l *Live) run(ctx context.Context, fill source, serve func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	parts := []func(context.Context) error{serve, func(ctx context.Context) error { return fill(ctx, l) }, l.Dashboard.Run}
+	parts := []func(context.Context) error{serve, l.watch, l.Dashboard.Run, func(ctx context.Context) error { return fill(ctx, l) }}
 	results := make(chan error, len(parts))
 	for _, part := range parts {
 		go func() {
@@ -69,6 +72,8 @@ func (l *Live) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/v1/", l.Store.API())
 	mux.HandleFunc("GET /api/v1/targets", l.serveTargets)
+	mux.HandleFunc("GET /api/v1/alerts", l.serveAlerts)
+	mux.HandleFunc("GET /api/v1/rules", l.serveRules)
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) }
 	mux.HandleFunc("GET /-/healthy", ok)
 	mux.HandleFunc("GET /-/ready", ok)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/answer/alert"
 	"weir/internal/cli"
 	"weir/internal/input"
 )
@@ -122,7 +123,8 @@ func TestServer(t *testing.T) {
 	}
 	host := strings.TrimPrefix(agent.URL, "http://")
 	write("targets.json", fmt.Sprintf(`[{"targets":[%q],"labels":{"instance":"host-0"}},{"targets":["127.0.0.1:1"],"labels":{"instance":"host-1"}}]`, host))
-	config := write("weir-server.yml", "schema: weir.server/1\nagents: {file: targets.json, interval: 1s}\n")
+	config := write("weir-server.yml", "schema: weir.server/1\nagents: {file: targets.json, interval: 1s}\n"+
+		"alerts: {interval: 1s}\n")
 	args := []string{"../../examples/two-nodes.yaml", "--data", filepath.Join(dir, "data"), "--config", config}
 	p := start(t, args...)
 	until(t, "both targets were asked", func() bool { return len(p.query(t, "up")) == 2 })
@@ -135,6 +137,26 @@ func TestServer(t *testing.T) {
 	p.get(t, "/api/v1/targets", &targets)
 	if a := targets.Data.ActiveTargets; len(a) != 2 || a[0].Health != "up" || a[1].Health != "down" || a[1].LastError == "" {
 		t.Errorf("targets: %+v", a)
+	}
+	until(t, "the agent that does not answer is an alert", func() bool {
+		var out struct {
+			Data struct{ Alerts []alertJSON }
+		}
+		p.get(t, "/api/v1/alerts", &out)
+		return len(out.Data.Alerts) == 1 && out.Data.Alerts[0].Labels["alertname"] == "WeirAgentDown" && out.Data.Alerts[0].Labels["instance"] == "host-1"
+	})
+	var rules struct {
+		Data struct{ Groups []struct{ Rules []ruleJSON } }
+	}
+	p.get(t, "/api/v1/rules", &rules)
+	if g := rules.Data.Groups; len(g) != 1 || len(g[0].Rules) != len(alert.Rules()) {
+		t.Errorf("rules: %+v", g)
+	} else {
+		for _, r := range g[0].Rules {
+			if r.Health != "ok" || (r.State != "inactive") != (r.Name == "WeirAgentDown") {
+				t.Errorf("%+v", r)
+			}
+		}
 	}
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -160,6 +182,11 @@ func TestConfigRefusals(t *testing.T) {
 		"schema: weir.server/1\nagents: {interval: 5ms}\n":        "agents.interval below 1s",
 		"schema: weir.server/1\nagents: {url: 'file:///etc/x'}\n": "agents.url",
 		"schema: [": "c.yml:",
+		"schema: weir.server/1\nalerts: {off: [Sun]}\n":                                        `rule "Sun" in alerts.off: allowed RoCELeafDown, `,
+		"schema: weir.server/1\nalerts: {thresholds: {RoCEMarksHigh: {above: 1, clear: 2}}}\n": "clear over above",
+		"schema: weir.server/1\nalerts: {receivers: [{url: am}]}\n":                            `receiver "am"`,
+		"schema: weir.server/1\nalerts: {maintenance: [{start: noon}]}\n":                      "alerts.maintenance[0]",
+		"schema: weir.server/1\nalerts: {maintenance: [{days: [fri]}]}\n":                      "from and to are the same",
 	} {
 		_, err := parseConfig("c.yml", []byte(text))
 		if err == nil || !input.IsRefusal(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

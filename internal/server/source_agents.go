@@ -1,8 +1,8 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -23,7 +23,10 @@ func (l *Live) scrapeAgents(ctx context.Context) error {
 		return err
 	}
 	l.scraper.Store(s)
-	d, every := l.discovery()
+	d, every, err := l.discovery()
+	if err != nil {
+		return err
+	}
 	sets := make(chan []scrape.Target)
 	go scrape.Watch(ctx, d, every, sets, func(err error) {
 		if err != nil {
@@ -36,14 +39,16 @@ func (l *Live) scrapeAgents(ctx context.Context) error {
 }
 
 // discovery returns where targets come from and how often to ask.
-func (l *Live) discovery() (scrape.Discovery, time.Duration) {
+func (l *Live) discovery() (scrape.Discovery, time.Duration, error) {
 	c := l.Config.Agents
-	switch {
+	switch k := c.Kubernetes; {
 	case c.File != "":
-		return scrape.FromFile{Name: c.File}, 10 * time.Second
-	default:
-		return scrape.FromCluster{Cluster: l.Cluster, Template: c.URL}, time.Hour
+		return scrape.FromFile{Name: c.File}, 10 * time.Second, nil
+	case k.Selector != "":
+		d, err := scrape.FromKubernetes{Namespace: k.Namespace, Selector: k.Selector, Port: cmp.Or(k.Port, 9779), Scheme: k.Scheme}.InCluster()
+		return d, 30 * time.Second, err
 	}
+	return scrape.FromCluster{Cluster: l.Cluster, Template: c.URL}, time.Hour, nil
 }
 
 type targetJSON struct {
@@ -85,6 +90,5 @@ func (l *Live) serveTargets(w http.ResponseWriter, _ *http.Request) {
 			active = append(active, t)
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"activeTargets": active, "droppedTargets": []string{}}})
+	respond(w, map[string]any{"activeTargets": active, "droppedTargets": []string{}})
 }
