@@ -143,6 +143,11 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("recognised as %q", found.Name)
 				}
 				compare(t, s.Name, target, got.Device)
+				if s.Name == "sonic" {
+					for _, fault := range yangFaults(texts[0].Body) {
+						t.Error("YANG: " + fault)
+					}
+				}
 				if t.Failed() {
 					t.Log(texts[0].Body)
 				}

@@ -60,7 +60,42 @@ func (t *Target) Common() (*qos.Port, error) {
 	if first.Trust != qos.TrustDSCP && first.Trust != qos.TrustBoth {
 		return nil, t.Cannot("trust "+first.Trust.String(), "trust in the DSCP, which routed RoCE needs")
 	}
-	return first, nil
+	return t.numbered(first)
+}
+
+// numbered gives code points of an internal class that has no priority (a
+// forwarding class of Junos, a qos-group) one that nothing else uses: its
+// queue's number if that is free. It must not become the lossless priority
+// that happens to have the queue's number.
+func (t *Target) numbered(p *qos.Port) (*qos.Port, error) {
+	c := p.Clone()
+	taken := c.PFCMask
+	for d := range uint8(64) {
+		if prio := p.Priority(d); prio < qos.Priorities {
+			taken |= 1 << prio
+		}
+	}
+	var given [qos.Priorities]uint8 // to each queue, plus one
+	for d := range uint8(64) {
+		q := p.Queue(d)
+		if p.Priority(d) < qos.Priorities || q >= qos.Priorities {
+			continue
+		}
+		if given[q] == 0 {
+			prio := q
+			for k := uint8(0); taken>>prio&1 == 1; k++ {
+				if k == qos.Priorities {
+					return nil, t.Cannot(fmt.Sprintf("the class of queue %d", q), "a priority that no other class has")
+				}
+				prio = k
+			}
+			taken |= 1 << prio
+			given[q] = prio + 1
+			c.PriorityToQueue[prio] = q
+		}
+		c.DSCPToPriority[d] = given[q] - 1
+	}
+	return &c, nil
 }
 
 // Longest returns the longest cable of the device.
@@ -109,8 +144,6 @@ func Priorities(p *qos.Port) (out [qos.Priorities][]int) {
 	for d := range uint8(64) {
 		if prio := p.Priority(d); prio < qos.Priorities {
 			out[prio] = append(out[prio], int(d))
-		} else if q := p.Queue(d); q < qos.Priorities {
-			out[q] = append(out[q], int(d))
 		}
 	}
 	return out
@@ -175,8 +208,9 @@ func Used(p *qos.Port, q int) bool {
 	return false
 }
 
-// Percents rounds the shares of the weighted queues to whole percents that add
-// up to 100, the largest remainders up. Queues in use get at least least.
+// Percents rounds the shares of the weighted queues to whole percents, the
+// largest remainders up, so that shares of together 1 or more make 100. Queues
+// in use get at least least.
 func Percents(p *qos.Port, least int) (out [qos.Priorities]int) {
 	var total float64
 	for i := range p.Queues {
@@ -187,14 +221,15 @@ func Percents(p *qos.Port, least int) (out [qos.Priorities]int) {
 	if total == 0 {
 		return out
 	}
-	left := 100
+	sum := int(math.Round(100 * min(total, 1)))
+	left := sum
 	var rest [qos.Priorities]float64
 	for i := range out {
 		if p.Queues[i].Strict == qos.On {
 			rest[i] = -1
 			continue
 		}
-		exact := 100 * p.Queues[i].Share / total
+		exact := 100 * p.Queues[i].Share / max(total, 1)
 		out[i] = int(math.Floor(exact + 1e-9))
 		rest[i] = exact - float64(out[i])
 		left -= out[i]
@@ -210,10 +245,14 @@ func Percents(p *qos.Port, least int) (out [qos.Priorities]int) {
 		rest[k] = -1
 	}
 	for i := range out {
-		if p.Queues[i].Strict != qos.On && out[i] < least && Used(p, i) {
-			out[slices.Index(out[:], slices.Max(out[:]))] -= least - out[i]
-			out[i] = least
+		if p.Queues[i].Strict == qos.On || out[i] >= least || !Used(p, i) {
+			continue
 		}
+		if sum += least - out[i]; sum > 100 {
+			out[slices.Index(out[:], slices.Max(out[:]))] -= sum - 100
+			sum = 100
+		}
+		out[i] = least
 	}
 	return out
 }

@@ -156,6 +156,7 @@ func plan(b *strings.Builder, p *qos.Port) {
 	}
 	fmt.Fprintf(b, "readonly PFC=(%s) # by priority\nreadonly TSA=(%s) # by traffic class, which is the priority\nreadonly BANDWIDTH=(%s) # percent\nreadonly PRIORITY_OF_DSCP=(%s)\n",
 		strings.Join(pfc, " "), strings.Join(tsa, " "), strings.Join(bw, " "), strings.Join(classes, " "))
+	fmt.Fprintf(b, "readonly PFC_LIST=%s TSA_LIST=%s BANDWIDTH_LIST=%s\n", strings.Join(pfc, ","), strings.Join(tsa, ","), strings.Join(bw, ","))
 }
 
 func share(p *qos.Port) (out [qos.Priorities]int) {

@@ -120,8 +120,8 @@ queues_mlx5() {
       mlnx_qos -i "$2" --dscp2prio "set,$d,${PRIORITY_OF_DSCP[d]}" >/dev/null
     fi
   done
-  mlnx_qos -i "$2" --pfc "$(join , "${PFC[@]}")" >/dev/null
-  mlnx_qos -i "$2" --prio_tc 0,1,2,3,4,5,6,7 --tsa "$(join , "${TSA[@]}")" --tcbw "$(join , "${BANDWIDTH[@]}")" >/dev/null
+  mlnx_qos -i "$2" --pfc "$PFC_LIST" >/dev/null
+  mlnx_qos -i "$2" --prio_tc 0,1,2,3,4,5,6,7 --tsa "$TSA_LIST" --tcbw "$BANDWIDTH_LIST" >/dev/null
   # Headroom of the card's own receive buffer.
   mlnx_qos -i "$2" --cable_len "$3" >/dev/null
 }
@@ -149,7 +149,7 @@ queues_bnxt_re() {
   if ! have niccli; then queues_dcb "$2"; return; fi
   address=$(pci "$1")
   for i in "${!TSA[@]}"; do tsa+=("$i:${TSA[i]}"); map+=("$i:$i"); done
-  niccli --dev "$address" qos --ets --tsa "$(join , "${tsa[@]}")" --up2tc "$(join , "${map[@]}")" --tcbw "$(join , "${BANDWIDTH[@]}")"
+  niccli --dev "$address" qos --ets --tsa "$(join , "${tsa[@]}")" --up2tc "$(join , "${map[@]}")" --tcbw "$BANDWIDTH_LIST"
   if [ "${PFC[ROCE_PRIORITY]}" = 1 ]; then niccli --dev "$address" qos --pfc --enable "$ROCE_PRIORITY"; fi
   # Selector 5 is DSCP. An entry that is there already is refused: that is fine.
   for d in "$ROCE_DSCP" "$CNP_DSCP"; do

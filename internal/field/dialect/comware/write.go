@@ -68,7 +68,9 @@ func deadlock(w *dialect.Writer, p *qos.Port) {
 		w.Put("", "deadlock-interval", "cos", prio, "interval", detect)
 		w.Put("", "deadlock-delay", "cos", prio, "delay", restore)
 	}
-	w.Put("", "deadlock-action", "action", map[string]string{"drop": "discard", "forward": "forwarding"}[p.WatchdogAction])
+	if p.WatchdogAction != "" {
+		w.Put("", "deadlock-action", "action", map[string]string{"drop": "discard", "forward": "forwarding"}[p.WatchdogAction])
+	}
 	w.Separate()
 }
 

@@ -61,7 +61,7 @@ func Write(t *dialect.Target) ([]dialect.Text, error) {
 // expressible refuses what EOS has no form for: it serves queues by strict
 // priority from 7 down to the first with "no priority", and the rest by weight.
 func expressible(t *dialect.Target, p *qos.Port) error {
-	if p.Watchdog == qos.On && p.WatchdogAction != "drop" {
+	if p.Watchdog == qos.On && p.WatchdogAction != "drop" && p.WatchdogAction != "" {
 		return t.Cannot("watchdog action "+p.WatchdogAction, "drop: what no-drop of EOS does with queued packets is not documented at hand")
 	}
 	weighted := -1

@@ -21,7 +21,7 @@ func Write(t *dialect.Target) ([]dialect.Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Watchdog == qos.On && p.WatchdogAction != "drop" {
+	if p.Watchdog == qos.On && p.WatchdogAction != "drop" && p.WatchdogAction != "" {
 		return nil, t.Cannot("watchdog action "+p.WatchdogAction, "drop, which is what the NX-OS watchdog does")
 	}
 	w := dialect.NewWriter(grammar, "! ", 2)

@@ -15,7 +15,7 @@ func Write(t *dialect.Target) ([]dialect.Text, error) {
 		return nil, err
 	}
 	switch q := &p.Queues; {
-	case p.Watchdog == qos.On && p.WatchdogAction != "drop":
+	case p.Watchdog == qos.On && p.WatchdogAction != "drop" && p.WatchdogAction != "":
 		return nil, t.Cannot("watchdog action "+p.WatchdogAction, "drop, which is what the Onyx watchdog does")
 	default:
 		for i := range q {

@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -171,7 +172,7 @@ func ports(db map[string]table, t *dialect.Target, i int) {
 		m["pfc_enable"] = mask
 		if p.Watchdog == qos.On {
 			m["pfcwd_sw_enable"] = mask
-			put("PFC_WD", p.Name, map[string]string{"action": p.WatchdogAction, "detection_time": strconv.Itoa(dialect.Milliseconds(p.WatchdogDetect)),
+			put("PFC_WD", p.Name, map[string]string{"action": cmp.Or(p.WatchdogAction, "drop"), "detection_time": strconv.Itoa(dialect.Milliseconds(p.WatchdogDetect)),
 				"restoration_time": strconv.Itoa(dialect.Milliseconds(p.WatchdogRestore))})
 		}
 	}

@@ -61,7 +61,9 @@ func pause(w *dialect.Writer, p *qos.Port) {
 		w.Say("Detection and recovery count steps of %v: %v are %d, %v are %d.", defaultAccuracy, p.WatchdogDetect, dialect.Steps(p.WatchdogDetect, defaultAccuracy),
 			p.WatchdogRestore, dialect.Steps(p.WatchdogRestore, defaultAccuracy))
 		w.Put("", "detect-interval", "ms", dialect.Milliseconds(defaultAccuracy))
-		w.Put("", "recover-action", "action", map[string]string{"drop": "discard", "forward": "forward"}[p.WatchdogAction])
+		if p.WatchdogAction != "" {
+			w.Put("", "recover-action", "action", map[string]string{"drop": "discard", "forward": "forward"}[p.WatchdogAction])
+		}
 		w.Separate()
 	}
 	w.Raw(0, "dcb pfc")

@@ -1,0 +1,78 @@
+package dialect
+
+import (
+	"testing"
+
+	"weir/internal/qos"
+)
+
+// A class without a priority in queue 3 is not the lossless priority 3, whose
+// packets leave by queue 4 (as in Juniper's validated design).
+func TestClassWithoutPriorityStaysLossy(t *testing.T) {
+	p := qos.NewPort("et-0/0/0")
+	p.Trust = qos.TrustDSCP
+	p.PFC, p.PFCMask = qos.On, 1<<3
+	p.DSCPToPriority[26], p.PriorityToQueue[3] = 3, 4
+	p.DSCPToQueue[26], p.DSCPToQueue[48], p.DSCPToQueue[49], p.DSCPToQueue[0] = 4, 3, 3, 0
+	target := Target{Device: &qos.Device{Name: "leaf", Ports: []qos.Port{p}}}
+	got, err := target.Common()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Lossless(48) || got.Queue(48) != 3 || got.Priority(48) != got.Priority(49) || !got.Lossless(26) || got.Queue(26) != 4 || got.Queue(0) != 0 {
+		t.Errorf("DSCP 48: priority %d queue %d lossless %v; 49: %d; 26: queue %d; 0: queue %d", got.Priority(48), got.Queue(48), got.Lossless(48), got.Priority(49), got.Queue(26), got.Queue(0))
+	}
+	if p.DSCPToPriority[48] != qos.Undefined {
+		t.Error("the device was changed")
+	}
+}
+
+func TestCommonRefusesDifferentPorts(t *testing.T) {
+	a := qos.NewPort("a")
+	a.Trust = qos.TrustDSCP
+	b := a.Clone()
+	b.Name, b.PFCMask = "b", 1
+	if _, err := (&Target{Device: &qos.Device{Name: "leaf", Ports: []qos.Port{a, b}}}).Common(); err == nil {
+		t.Error("two ports that differ were taken for one intent")
+	}
+	if _, err := (&Target{Device: &qos.Device{Name: "leaf"}}).Common(); err == nil {
+		t.Error("no ports")
+	}
+}
+
+func TestPercents(t *testing.T) {
+	for _, c := range []struct {
+		shares [3]float64
+		least  int
+		want   [3]int
+	}{
+		{[3]float64{0.5, 0.5}, 0, [3]int{50, 50}},
+		{[3]float64{1. / 3, 1. / 3, 1. / 3}, 0, [3]int{34, 33, 33}},
+		{[3]float64{2, 2}, 0, [3]int{50, 50}},         // more than all
+		{[3]float64{0.5, 0.25}, 0, [3]int{50, 25}},    // less than all stays so
+		{[3]float64{0.996, 0.004}, 1, [3]int{99, 1}},  // 1 at least
+		{[3]float64{0.995, 0.005}, 0, [3]int{100, 0}}, // largest remainder; the first of equals
+	} {
+		p := qos.NewPort("a")
+		for q, s := range c.shares {
+			p.Queues[q].Share = s
+		}
+		got := Percents(&p, c.least)
+		if [3]int(got[:3]) != c.want {
+			t.Errorf("%v least %d: %v, want %v", c.shares, c.least, got, c.want)
+		}
+	}
+}
+
+func TestPortRuns(t *testing.T) {
+	got := PortRuns([]string{"1/1/1", "1/1/2", "1/1/4", "1/2/1", "swp3"})
+	want := []string{"1/1/1-1/1/2", "1/1/4", "1/2/1", "swp3"}
+	if len(got) != len(want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}
