@@ -36,7 +36,7 @@ func loadCluster(name string, set []cluster.Override) (*cluster.File, error) {
 	case err != nil:
 		return nil, refused(err)
 	}
-	return c, nil
+	return c, readWorkloads(c, name)
 }
 
 func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name string) (*report.Simulation, error) {

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 
 	"weir/internal/cluster"
+	"weir/internal/input"
 	"weir/internal/report"
+	"weir/internal/training"
 	"weir/internal/twin"
 )
 
@@ -34,6 +36,38 @@ func (f *simulateFlags) needsTraining(c *cluster.Cluster) error {
 		return refused(errors.New("--timeline has no effect without a training job"))
 	case hasTraining(c) && (f.record != "" || f.pcap != ""):
 		return refused(errors.New("--record and --pcap have no effect on a training job, whose communication is simulated in parts"))
+	}
+	return nil
+}
+
+// readWorkloads reads the files that training jobs name, relative to the
+// cluster file.
+func readWorkloads(file *cluster.File, name string) error {
+	for i := range file.Cluster.Jobs {
+		job := &file.Cluster.Jobs[i]
+		if job.Kind != cluster.TrainingJob || job.Training.Workload == "" {
+			continue
+		}
+		path := job.Training.Workload
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(name), path)
+		}
+		err := readFile(path, func(r io.Reader) error {
+			program, err := training.ReadWorkload(path, r)
+			if err != nil {
+				return err
+			}
+			if err := program.Fit(&job.Training.Parallel); err != nil {
+				return &input.Error{File: path, Found: err.Error(), Allowed: "the parallelism of the cluster file must be the workload's"}
+			}
+			read := *job.Training
+			read.Read = program
+			job.Training = &read
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

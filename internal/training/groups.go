@@ -1,5 +1,7 @@
 package training
 
+import "fmt"
+
 // Ranks are numbered as Megatron-LM does: tensor neighbours first, then data,
 // then pipeline stages. An expert group is a run of neighbours in the data
 // dimension.
@@ -39,6 +41,18 @@ func (p *Parallel) Groups(d Dimension) [][]int {
 // Ways returns how many ranks a group of a dimension has.
 func (p *Parallel) Ways(d Dimension) int {
 	return [...]int{p.Tensor, p.Expert, p.Data, p.Pipeline}[d]
+}
+
+// Fit refuses a program that communicates in a dimension that the job does not
+// have.
+func (p *Program) Fit(by *Parallel) error {
+	for i := range p.Operations {
+		o := &p.Operations[i]
+		if o.Kind != Compute && o.Kind != Bubble && by.Ways(o.Dimension) < 2 {
+			return fmt.Errorf("%s communicates in the %s dimension, and the job has %s: %d", o.Name, o.Dimension, o.Dimension, by.Ways(o.Dimension))
+		}
+	}
+	return nil
 }
 
 func run(first, stride, n int) []int {
