@@ -53,15 +53,18 @@ type check struct {
 	delay  units.Time
 	frame  units.Bytes // largest frame that a NIC may send; 0: not known
 	cell   units.Bytes
-	buffer units.Bytes // of the switch
+	fill   units.Bytes // what a queue holds at 100 percent
 	report func(d deviation)
 	blind  []string // what nothing tells about
 
 	misplaced bool // the RoCE code point was found in another class
+	moved     bool // the whole RoCE class was found on the priority at
+	at        uint8
 }
 
 // port compares everything that the port does with the intent.
 func (k *check) port() {
+	k.findMoved()
 	trusted := k.trust()
 	if trusted {
 		for i := range k.in.Classes {
@@ -81,6 +84,19 @@ func (k *check) port() {
 		k.say("speed", "link-speed-degraded", problem, k.rate.String(), k.p.Speed.String(),
 			"The link runs at another speed than the plan says, and all paths over it are held to that.")
 	}
+}
+
+// findMoved notices that the class as a whole, pause included, sits on another
+// priority: one fault, not three.
+func (k *check) findMoved() {
+	roce, want := k.in.RoCE(), k.in.LosslessMask()
+	p := k.p.DSCPToPriority[roce.DSCP]
+	if !k.in.PFC || !roce.Lossless || p >= qos.Priorities || p == roce.Priority || k.p.PFC == qos.Off {
+		return
+	}
+	mask := k.p.PFCMask
+	k.moved = mask>>p&1 == 1 && mask>>roce.Priority&1 == 0 && want>>p&1 == 0
+	k.at = p
 }
 
 func (k *check) say(setting, cause string, s finding.Severity, expected, found, consequence string) {
@@ -147,7 +163,9 @@ func (k *check) class(c *qos.Class, i int) {
 	setting := dialect.Key("dscp", c.DSCP)
 	prio := k.p.DSCPToPriority[c.DSCP]
 	queue := k.p.Queue(c.DSCP)
-	k.misplaced = k.misplaced || i == 0 && prio != c.Priority
+	// A class of its own that pauses nowhere: PFC is what is missing.
+	own := c.Lossless && prio == qos.Undefined && queue < qos.Priorities && queue != k.p.Queue(0) && k.p.PFCMask>>c.Priority&1 == 0
+	k.misplaced = k.misplaced || i == 0 && prio != c.Priority && !own
 	want := "priority " + number(c.Priority)
 	name := "RoCE packets"
 	if i > 0 {
@@ -160,11 +178,7 @@ func (k *check) class(c *qos.Class, i int) {
 	case prio == c.Priority && i == 0 && k.p.DSCPToPriority[0] == c.Priority:
 		k.say("dscp.0", "pfc-on-all-priorities", problem, "another priority than "+number(c.Priority), "priority "+number(c.Priority),
 			"Default traffic runs in the lossless class: it fills its buffer, and pauses meant for one stop the other.")
-	case prio == c.Priority:
-	case c.Lossless && prio < qos.Priorities && k.p.PFC != qos.Off && k.p.PFCMask>>prio&1 == 1 && k.in.LosslessMask()>>prio&1 == 0 && k.p.PFCMask>>c.Priority&1 == 0:
-		// PFC moved along with the code point: told there.
-		k.say(setting, "pfc-priority-mismatch", critical, want, "priority "+number(prio),
-			name+" are lossless here on another priority than at the other end of the cable: pauses for one do not stop the other, and what keeps coming is dropped.")
+	case prio == c.Priority, i == 0 && k.moved, own:
 	case c.Lossless && prio < qos.Priorities && k.p.PFC != qos.Off && k.p.PFCMask>>prio&1 == 1:
 		k.say(setting, "pfc-priority-mismatch", critical, want, "priority "+number(prio),
 			name+" run in another lossless priority than the rest of the path: pauses sent for the one do not stop the other.")
@@ -220,6 +234,12 @@ func (k *check) notifications(c *qos.Class) {
 // code point reaches it.
 func (k *check) roceQueue() uint8 {
 	roce := k.in.RoCE()
+	if k.moved {
+		if q := k.p.Queue(roce.DSCP); q < qos.Priorities {
+			return q
+		}
+		return k.at
+	}
 	if q := k.p.PriorityToQueue[roce.Priority]; q < qos.Priorities {
 		return q
 	}

@@ -41,13 +41,27 @@ func Gather(ctx context.Context, names []string, stdin io.Reader) (*Evidence, er
 	}
 	e.Configs, e.Refused = read.Configs, read.Refused
 	e.Facts = append(e.Facts, read.Facts...)
-	for _, n := range read.NotUnderstood {
-		if !lines[n.Origin.Source][n.Origin.Line] {
-			n.Text = dialect.Excerpt(n.Text)
-			e.NotUnderstood = append(e.NotUnderstood, n)
+	e.keep(read, lines)
+	return e, nil
+}
+
+// keep keeps what was not understood: the lines, but for remarks and for lines that
+// are set-up commands, and of files in which nothing was, that alone.
+func (e *Evidence) keep(read *evidence.Report, lines map[string]map[int]bool) {
+	alien := map[string]bool{}
+	for _, s := range read.Sources {
+		if s.Facts == 0 && len(s.Tools) == 0 && s.NotUnderstood > 0 && len(lines[s.Name]) == 0 {
+			alien[s.Name] = true
+			e.NotUnderstood = append(e.NotUnderstood, fact.NotUnderstood{Origin: fact.Origin{Source: s.Name}, Text: "nothing in this file is a configuration, an output or a setting that is known"})
 		}
 	}
-	return e, nil
+	for _, n := range read.NotUnderstood {
+		if text := strings.TrimSpace(n.Text); alien[n.Origin.Source] || lines[n.Origin.Source][n.Origin.Line] || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "!") {
+			continue
+		}
+		n.Text = dialect.Excerpt(n.Text)
+		e.NotUnderstood = append(e.NotUnderstood, n)
+	}
 }
 
 // peek reads the start of an input, to see what it is. The input that it returns

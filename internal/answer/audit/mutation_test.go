@@ -62,6 +62,7 @@ var mutations = []mutation{
 	{"ECN too high", "sonic", `"green_max_threshold": "1500000"`, `"green_max_threshold": "9000000"`, false, "ecn-threshold-too-high", "ecn.3"},
 	{"ECN too high", "vrp", "high-limit 1500", "high-limit 9000", false, "ecn-threshold-too-high", "ecn.3"},
 	{"ECN too high", "comware", "low-limit 1969 high-limit 5906", "low-limit 8000 high-limit 16000", false, "ecn-threshold-too-high", "ecn.3"},
+	{"ECN too high", "junos", "fill-level [ 1 2 ]", "fill-level [ 55 90 ]", false, "ecn-threshold-too-high", "ecn.4"},
 	{"ECN too low", "nxos", "minimum-threshold 500 kbytes", "minimum-threshold 15 kbytes", false, "ecn-threshold-too-low", "ecn.3"},
 	{"ECN too low", "nvue", "min-threshold 500000", "min-threshold 7000", false, "ecn-threshold-too-low", "ecn.3"},
 	{"ECN too low", "sonic", `"green_min_threshold": "500000"`, `"green_min_threshold": "10000"`, false, "ecn-threshold-too-low", "ecn.3"},

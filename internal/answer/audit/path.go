@@ -186,7 +186,7 @@ func (a *auditor) hop(id cluster.PortID, role string) {
 		h.DSCP = number(roce.DSCP)
 		k := &check{in: &a.c.QoS, p: &s.qos, rate: p.Rate}
 		if n := &a.c.Nodes[p.Node]; n.Model != nil {
-			k.cell, k.buffer = n.Model.Cell, n.Model.Buffer
+			k.cell, k.fill = n.Model.Cell, a.fillOf(p.Node)
 		}
 		if v := s.qos.Priority(roce.DSCP); v < qos.Priorities {
 			h.Priority = number(v)

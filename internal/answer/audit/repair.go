@@ -32,6 +32,7 @@ type repairer struct {
 	frame   units.Bytes
 	room    units.Bytes // headroom that the plan needs
 	hostMTU units.Bytes
+	fill    units.Bytes // what a queue holds at 100 percent
 
 	do, undo          []string
 	disruption, scope string
@@ -67,7 +68,7 @@ func (a *auditor) repair(list []int) (repair, undo []Step) {
 		f.config = a.nodes[d.node].config
 		f.system = f.config.Reading.Device.System
 		m := a.c.Nodes[d.node].Model
-		f.cell = m.Cell
+		f.cell, f.fill = m.Cell, a.fillOf(d.node)
 		if l := a.c.Ports[d.port].Link; l != cluster.LinkID(cluster.None) {
 			link := &a.c.Links[l]
 			f.length = link.Length
@@ -222,10 +223,12 @@ func (f *repairer) around(n int) []string {
 
 func indentOf(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
 
-// find returns the first group of the first line that a pattern takes.
+// find returns the first group that is set of the first line that a pattern takes.
 func (f *repairer) find(pattern string) string {
-	if m := regexp.MustCompile(`(?m)` + pattern).FindStringSubmatch(f.config.Text); m != nil {
-		return m[1]
+	for i, g := range regexp.MustCompile(`(?m)` + pattern).FindStringSubmatch(f.config.Text) {
+		if i > 0 && g != "" {
+			return g
+		}
 	}
 	return ""
 }

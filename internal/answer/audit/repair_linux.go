@@ -2,11 +2,13 @@ package audit
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"weir/internal/field/dialect"
 	"weir/internal/input/jsontree"
 	"weir/internal/qos"
+	"weir/units"
 )
 
 // nvue writes the change of a Cumulus switch; it takes effect with nv config apply.
@@ -191,19 +193,16 @@ func (f *repairer) junos() {
 		c := f.class()
 		queue := f.queueOf(c)
 		class := one(`class (\S+) queue-num ` + itoa(queue))
-		name := one(`dscp (\S+) \{`)
+		name := one(`dscp (\S+) (?:\{|forwarding-class)`)
 		if c.DSCP != roce.DSCP || class == "" || name == "" {
 			return
 		}
 		s := f.line("", "classifier", "kind", "dscp", "name", name, "class", class, "loss", "low", "point", fmt.Sprintf("%06b", c.DSCP))
 		add(s, "delete "+s)
 	case "ecn":
-		if s := f.junosScheduler(); s != "" {
-			line := f.line("", "ecn", "scheduler", s)
-			add(line, "delete "+line)
-		}
+		f.junosECN(add)
 	case "pfc":
-		profile := one(`congestion-notification-profile (\S+);`)
+		profile := one(`interfaces? .*congestion-notification-profile (\S+?);?$|^ +congestion-notification-profile (\S+?);$`)
 		missing, _ := f.priorities()
 		if profile == "" || len(missing) == 0 {
 			return
@@ -211,7 +210,7 @@ func (f *repairer) junos() {
 		line := f.line("", "pfc-input", "profile", profile, "field", "dscp", "point", fmt.Sprintf("%06b", roce.DSCP))
 		add(line, "delete "+line)
 	case "watchdog":
-		if profile := one(`congestion-notification-profile (\S+);`); profile != "" {
+		if profile := one(`interfaces? .*congestion-notification-profile (\S+?);?$|^ +congestion-notification-profile (\S+?);$`); profile != "" {
 			line := f.line("", "watchdog", "profile", profile)
 			add(line, "delete "+line)
 		}
@@ -226,11 +225,32 @@ func (f *repairer) junos() {
 	}
 }
 
-// junosScheduler is the scheduler of the RoCE class in the text.
-func (f *repairer) junosScheduler() string {
+// junosECN turns marking on, or moves its thresholds.
+func (f *repairer) junosECN(add func(do, undo string)) {
 	class := f.find(`class (\S+) queue-num ` + itoa(f.number))
-	if class == "" {
-		return ""
+	scheduler := f.find(`forwarding-class ` + regexp.QuoteMeta(class) + ` scheduler (\S+?);?$`)
+	q := &f.port.Queues[f.number]
+	if class == "" || scheduler == "" {
+		return
 	}
-	return f.find(`forwarding-class ` + class + ` scheduler (\S+);`)
+	if q.ECN != qos.On {
+		line := f.line("", "ecn", "scheduler", scheduler)
+		add(line, "delete "+line)
+		return
+	}
+	profile := f.find(`drop-profile (\S+?);?$`)
+	if profile == "" || f.fill == 0 || q.Raw.Unit != "percent" {
+		return
+	}
+	percent := func(b units.Bytes) string { return itoa((100*int64(b) + int64(f.fill)/2) / int64(f.fill)) }
+	level := "class-of-service drop-profiles " + profile + " interpolate fill-level"
+	drop := "class-of-service drop-profiles " + profile + " interpolate drop-probability"
+	f.do = append(f.do, "delete "+level, "delete "+drop)
+	f.undo = append(f.undo, "delete "+level, "delete "+drop)
+	for i, b := range []units.Bytes{f.in.ECN.Min, f.in.ECN.Max} {
+		add(f.line("", "fill", "profile", profile, "percent", percent(b)), "set "+level+" "+itoa(int64([]float64{q.Raw.Min, q.Raw.Max}[i])))
+	}
+	for i, p := range []string{"0", percentOf(f.in.ECN.Probability)} {
+		add(f.line("", "drop", "profile", profile, "percent", p), "set "+drop+" "+[]string{"0", percentOf(max(0, q.Probability))}[i])
+	}
 }

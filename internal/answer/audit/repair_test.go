@@ -22,6 +22,8 @@ func TestRepairsRepair(t *testing.T) {
 		t.Run(m.fault+"/"+m.system, func(t *testing.T) {
 			s, files := m.files(t)
 			c := plan(t, s, "")
+			name := changedFile(m, s)
+			files = map[string]string{name: files[name]} // the others are as planned
 			before := withoutSystem(run(t, c, files))
 			if len(before.Findings) != 1 {
 				t.Skip("told by TestMutations")
@@ -33,7 +35,6 @@ func TestRepairsRepair(t *testing.T) {
 				}
 				return
 			}
-			name := changedFile(m, s)
 			files[name] = apply(t, m.system, files[name], f.Repair)
 			if after := withoutSystem(run(t, c, files)); len(after.Findings) > 0 {
 				t.Fatalf("after %q:\n%s", f.Repair[0].Commands, list(after))

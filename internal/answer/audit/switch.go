@@ -35,7 +35,7 @@ func (a *auditor) checkPort(id cluster.NodeID, port cluster.PortID, s *portState
 		k.rate, k.length, k.delay = l.Rate, l.Length, l.Delay
 	}
 	if n.Model != nil {
-		k.cell, k.buffer = n.Model.Cell, n.Model.Buffer
+		k.cell, k.fill = n.Model.Cell, a.fillOf(id)
 	}
 	source, offset := "", 0
 	if d := a.nodes[id]; d.config != nil {
@@ -165,7 +165,7 @@ func (k *check) quantum(q *qos.Queue) units.Bytes {
 	case "cells":
 		return 2 * k.cell
 	case "percent":
-		return k.buffer / 100
+		return k.fill / 100
 	}
 	return 0
 }
@@ -180,12 +180,26 @@ func (k *check) thresholds(q *qos.Queue) (low, high units.Bytes, ok bool) {
 	switch q.Raw.Unit {
 	case "":
 		return q.Min, q.Max, q.Max > 0 || q.Min > 0
-	case "cells":
-		return units.Bytes(q.Raw.Min) * k.cell, units.Bytes(q.Raw.Max) * k.cell, k.cell > 0
 	case "us":
 		return bytesIn(k.rate, q.Raw.Min), bytesIn(k.rate, q.Raw.Max), k.rate > 0
 	}
-	return 0, 0, false
+	return q.Raw.Bytes(k.cell, k.fill)
+}
+
+// fillOf is what a lossless queue of a Junos switch holds at a fill level of 100
+// percent: the lossless partition of the shared buffer at the output, by the same
+// reading of the guides as the renderer's. 0 where the text does not divide it.
+func (a *auditor) fillOf(id cluster.NodeID) units.Bytes {
+	d, m := a.nodes[id], a.c.Nodes[id].Model
+	if d == nil || d.config == nil || m == nil {
+		return 0
+	}
+	for _, f := range d.config.Reading.Facts {
+		if share, ok := f.Value.Float(); ok && f.Key == "buffer.pool.egress-lossless.share" {
+			return m.Buffer * units.Bytes(share) / 100
+		}
+	}
+	return 0
 }
 
 func bytesIn(rate units.BitRate, us float64) units.Bytes {
