@@ -196,12 +196,12 @@ func comparePort(t *rapid.T, q quanta, w, g *qos.Port, cell, fill units.Bytes) {
 		t.Errorf("%s: link pause is on", w.Name)
 	}
 	for k := range w.Queues {
-		if dialect.Used(w, k) && w.Queues[k].Strict != qos.On {
+		if w.Used(k) && w.Queues[k].Strict != qos.On {
 			total += g.Queues[k].Share
 		}
 	}
 	for k := range w.Queues {
-		if !dialect.Used(w, k) {
+		if !w.Used(k) {
 			continue
 		}
 		compareQueue(t, q, w, g, k, total, cell, fill)

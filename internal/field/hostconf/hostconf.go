@@ -136,7 +136,7 @@ func trafficClass(in *qos.Intent) int { return int(in.RoCE().DSCP)<<2 | ecnCapab
 // plan writes the queues of a card as bash arrays, by priority.
 func plan(b *strings.Builder, p *qos.Port) {
 	var pfc, tsa, bw, classes []string
-	weights := share(p)
+	weights := p.Percents(1)
 	for q := range p.Queues {
 		on := "0"
 		if p.PFC == qos.On && p.PFCMask>>q&1 == 1 {
@@ -157,29 +157,6 @@ func plan(b *strings.Builder, p *qos.Port) {
 	fmt.Fprintf(b, "readonly PFC=(%s) # by priority\nreadonly TSA=(%s) # by traffic class, which is the priority\nreadonly BANDWIDTH=(%s) # percent\nreadonly PRIORITY_OF_DSCP=(%s)\n",
 		strings.Join(pfc, " "), strings.Join(tsa, " "), strings.Join(bw, " "), strings.Join(classes, " "))
 	fmt.Fprintf(b, "readonly PFC_LIST=%s TSA_LIST=%s BANDWIDTH_LIST=%s\n", strings.Join(pfc, ","), strings.Join(tsa, ","), strings.Join(bw, ","))
-}
-
-func share(p *qos.Port) (out [qos.Priorities]int) {
-	left, last := 100, -1
-	var total float64
-	for q := range p.Queues {
-		if p.Queues[q].Strict != qos.On {
-			total += p.Queues[q].Share
-		}
-	}
-	for q := range p.Queues {
-		if s := p.Queues[q].Share; p.Queues[q].Strict != qos.On && s > 0 && total > 0 {
-			out[q] = max(1, int(100*s/total+0.5))
-			left -= out[q]
-			if last < 0 || out[q] > out[last] {
-				last = q
-			}
-		}
-	}
-	if last >= 0 {
-		out[last] += left // they must add up to 100
-	}
-	return out
 }
 
 // parameters writes DCQCN's as a bash table under the card's own names.

@@ -112,7 +112,7 @@ func portLines(w *dialect.Writer, t *dialect.Target, i int) {
 		w.Put(inPort, "default-priority", "priority", p.DefaultPriority)
 	}
 	w.Put(inPort, "scheduler", "kind", "wfq", "unit", "byte-count")
-	percent := dialect.Percents(p, 1)
+	percent := p.Percents(1)
 	for q := range p.Queues {
 		queue := &p.Queues[q]
 		if queue.Strict == qos.On {

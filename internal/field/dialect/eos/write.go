@@ -66,7 +66,7 @@ func expressible(t *dialect.Target, p *qos.Port) error {
 	}
 	weighted := -1
 	for q := range p.Queues {
-		if p.Queues[q].Strict == qos.Off && dialect.Used(p, q) {
+		if p.Queues[q].Strict == qos.Off && p.Used(q) {
 			weighted = q
 		}
 	}
@@ -81,10 +81,10 @@ func expressible(t *dialect.Target, p *qos.Port) error {
 func profile(w *dialect.Writer, p *qos.Port) {
 	w.Put("", "profile", "name", profileName)
 	w.Put(inProfile, "trust", "field", "dscp")
-	percent := dialect.Percents(p, 1)
+	percent := p.Percents(1)
 	for q := range p.Queues {
 		queue := &p.Queues[q]
-		if !dialect.Used(p, q) {
+		if !p.Used(q) {
 			continue
 		}
 		w.Raw(1, "!")

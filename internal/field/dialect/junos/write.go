@@ -127,7 +127,7 @@ func classLines(w *dialect.Writer, t *dialect.Target, p *qos.Port) {
 
 func schedulerLines(w *dialect.Writer, t *dialect.Target, p *qos.Port, part Partition) error {
 	points := dialect.Priorities(p)
-	percent := dialect.Percents(p, 1)
+	percent := p.Percents(1)
 	fill := part.Fill(t.Buffer)
 	for prio := range points {
 		if !used(points, p, prio) {

@@ -59,7 +59,7 @@ func Write(t *dialect.Target) ([]dialect.Text, error) {
 }
 
 func queueLines(w *dialect.Writer, p *qos.Port) {
-	percent := dialect.Percents(p, 1)
+	percent := p.Percents(1)
 	for q := range p.Queues {
 		if p.Queues[q].Strict == qos.On {
 			w.Put("", "schedule-mode", "profile", global, "list", q, "mode", "strict")

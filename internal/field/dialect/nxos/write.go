@@ -99,7 +99,7 @@ func queueName(prefix string, q int) string {
 
 func queues(w *dialect.Writer, p *qos.Port) {
 	w.Put("", "policy-queuing", "name", outputPolicy)
-	percent := dialect.Percents(p, 0)
+	percent := p.Percents(0)
 	level := 0
 	for q := qos.Priorities - 1; q >= 0; q-- {
 		queue := &p.Queues[q]

@@ -87,7 +87,7 @@ func shared(w *dialect.Writer, p *qos.Port, ports string) {
 			bound[q] = append(bound[q], string(rune('0'+prio)))
 		}
 	}
-	percent := dialect.Percents(p, 1)
+	percent := p.Percents(1)
 	for q := range p.Queues {
 		queue := &p.Queues[q]
 		if len(bound[q]) > 0 {

@@ -116,9 +116,9 @@ func queueOf(p *qos.Port, prio int) int {
 // queues fills SCHEDULER, WRED_PROFILE and QUEUE.
 func queues(db map[string]table, t *dialect.Target, p *qos.Port) {
 	scheduler, wred, rows := table{}, table{}, table{}
-	percent := dialect.Percents(p, 1)
+	percent := p.Percents(1)
 	for q := range p.Queues {
-		if !dialect.Used(p, q) {
+		if !p.Used(q) {
 			continue
 		}
 		k := strconv.Itoa(q)

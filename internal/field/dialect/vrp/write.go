@@ -120,12 +120,12 @@ func portLines(w *dialect.Writer, t *dialect.Target, i int) {
 			}
 		}
 	}
-	percent := dialect.Percents(p, 1)
+	percent := p.Percents(1)
 	for q := range p.Queues {
 		switch {
 		case p.Queues[q].Strict == qos.On:
 			w.Put(inPort, "strict", "first", q)
-		case dialect.Used(p, q):
+		case p.Used(q):
 			w.Put(inPort, "weighted", "kind", "drr", "first", q)
 			w.Put(inPort, "weight", "queue", q, "kind", "drr", "weight", percent[q])
 		}
