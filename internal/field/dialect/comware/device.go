@@ -9,7 +9,7 @@ import (
 )
 
 func (p *parser) device() {
-	for _, t := range p.ports {
+	for _, t := range p.ports.Order {
 		port := p.effect(t)
 		for _, name := range t.names {
 			if len(p.out.Device.Ports) >= dialect.MaxPorts {

@@ -72,9 +72,7 @@ type parser struct {
 	maps      map[string]map[int]int
 	mapAt     map[string]map[int]int
 	tables    map[string]*wredTable
-	ports     []*portText
-	byName    map[string]*portText
-	count     int      // of port names
+	ports     dialect.PortBlocks[portText]
 	global    portText // PFC lines of the system view
 	interval  [8]int   // -1: not stated
 	delay     [8]int
@@ -91,7 +89,7 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{source: source, maps: make(map[string]map[int]int), mapAt: make(map[string]map[int]int), tables: make(map[string]*wredTable), byName: make(map[string]*portText), precision: "normal"}
+	p := &parser{source: source, maps: make(map[string]map[int]int), mapAt: make(map[string]map[int]int), tables: make(map[string]*wredTable), precision: "normal"}
 	for i := range p.interval {
 		p.interval[i], p.delay[i] = -1, -1
 	}
@@ -190,32 +188,23 @@ func (p *parser) importLine(s dialect.Statement) bool {
 }
 
 func (p *parser) openPort(s dialect.Statement) bool {
-	p.port = newPort(s.Line)
+	p.port = nil
 	words := s.Args["ports"]
 	lower := strings.ToLower(words)
-	switch {
-	case strings.HasPrefix(lower, "bridge-aggregation"), strings.HasPrefix(lower, "route-aggregation"):
-		p.port.names = []string{strings.ReplaceAll(words, " ", "")}
-	default:
-		names, rate, ok := dialect.NamedPorts(words)
-		if !ok {
-			p.port = nil
+	names, rate := []string{strings.ReplaceAll(words, " ", "")}, units.BitRate(0)
+	if !strings.HasPrefix(lower, "bridge-aggregation") && !strings.HasPrefix(lower, "route-aggregation") {
+		var ok bool
+		if names, rate, ok = dialect.NamedPorts(words); !ok {
 			return true
 		}
-		p.port.names, p.port.rate = names, rate
 	}
-	all := strings.Join(p.port.names, ",")
-	if old := p.byName[all]; old != nil {
-		p.port = old // a second block of the same port adds to the first
-		return true
+	t, fresh := p.ports.Open(names)
+	if fresh {
+		*t = *newPort(s.Line)
+		t.names, t.rate = names, rate
 	}
-	if p.count += len(p.port.names); p.count > dialect.MaxPorts {
-		p.port = nil
-		return false
-	}
-	p.byName[all] = p.port
-	p.ports = append(p.ports, p.port)
-	return true
+	p.port = t
+	return t != nil
 }
 
 func (t *portText) take(s dialect.Statement) bool {

@@ -15,10 +15,10 @@ func (p *parser) device(d *qos.Device) {
 		}
 	}
 	bundles := make(map[string]*portText)
-	for _, t := range p.ports {
+	for _, t := range p.ports.Order {
 		bundles[strings.ToLower(t.name)] = t
 	}
-	for _, t := range p.ports {
+	for _, t := range p.ports.Order {
 		bundle := bundles[t.group]
 		if t.group == "" {
 			bundle = nil

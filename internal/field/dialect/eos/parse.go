@@ -95,8 +95,7 @@ type parser struct {
 	policies       map[string][]*policyClass
 	profiles       map[string]*settings
 	profileOrder   []*settings
-	ports          []*portText
-	byName         map[string]*portText
+	ports          dialect.PortBlocks[portText]
 	pfcAllOff      int
 	timeout        float64 // of the whole switch; negative: not stated
 	recovery       float64
@@ -123,7 +122,7 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 		return nil, err
 	}
 	p := &parser{
-		classes: make(map[string]*classMap), policies: make(map[string][]*policyClass), profiles: make(map[string]*settings), byName: make(map[string]*portText),
+		classes: make(map[string]*classMap), policies: make(map[string][]*policyClass), profiles: make(map[string]*settings),
 		timeout: -1, recovery: -1, classOfCOS: defaultClass,
 	}
 	for d := range p.classOfDSCP {
@@ -247,16 +246,12 @@ func (p *parser) openPort(s dialect.Statement) bool {
 	if p.ignoreSettings {
 		return true
 	}
-	if p.port = p.byName[name]; p.port != nil {
-		return true
+	t, fresh := p.ports.Open([]string{name})
+	if fresh {
+		t.settings = newSettings(name, s.Line)
 	}
-	if len(p.ports) >= dialect.MaxPorts {
-		return false
-	}
-	p.port = &portText{settings: newSettings(name, s.Line)}
-	p.byName[name] = p.port
-	p.ports = append(p.ports, p.port)
-	return true
+	p.port = t
+	return t != nil
 }
 
 func (p *parser) classLine(s dialect.Statement) bool {

@@ -11,10 +11,10 @@ import (
 // device puts together what the statements do.
 func (p *parser) device(d *qos.Device) {
 	bundles := make(map[string]*portText)
-	for _, t := range p.ports {
+	for _, t := range p.ports.Order {
 		bundles[strings.ToLower(t.name)] = t
 	}
-	for _, t := range p.ports {
+	for _, t := range p.ports.Order {
 		if b := bundles[t.group]; b != nil && t.group != "" {
 			t.inherit(b)
 		}

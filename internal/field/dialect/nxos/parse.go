@@ -100,9 +100,7 @@ type parser struct {
 	shutdown      int
 	restore       int
 	override      bool
-	ports         []*portText
-	byName        map[string]*portText
-	count         int // of port names
+	ports         dialect.PortBlocks[portText]
 
 	// What the walk is inside of.
 	class *classMap
@@ -122,7 +120,6 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 	p := &parser{
 		classes: make(map[string]*classMap), qosPolicies: make(map[string][]*qosClass),
 		queuing: make(map[string][]*queueClass), network: make(map[string][]*netClass),
-		byName:   make(map[string]*portText),
 		shutdown: shutdownMultiple, restore: restoreMultiple,
 	}
 	unknown, prompt := grammar.Walk(lines, p.take)
@@ -228,17 +225,15 @@ func (p *parser) top(s dialect.Statement) bool {
 // (typed, never in a running configuration) shares the lines that follow.
 func (p *parser) openPorts(name string, line int) bool {
 	names, ok := dialect.ExpandPorts(name)
-	if !ok || p.count+len(names) > dialect.MaxPorts {
+	if !ok {
 		return false
 	}
-	all := strings.Join(names, ",")
-	if p.port = p.byName[all]; p.port == nil { // a second block of the same port adds to the first
-		p.port = &portText{name: all, line: line}
-		p.byName[all] = p.port
-		p.ports = append(p.ports, p.port)
-		p.count += len(names)
+	t, fresh := p.ports.Open(names)
+	if fresh {
+		*t = portText{name: strings.Join(names, ","), line: line}
 	}
-	return true
+	p.port = t
+	return t != nil
 }
 
 func carriesFrames(name string) bool {

@@ -85,9 +85,7 @@ type parser struct {
 	profiles    map[string]*pfcProfile
 	domains     map[string]*domain
 	drops       map[string]*dropProfile
-	ports       []*portText
-	byName      map[string]*portText
-	count       int // of port names
+	ports       dialect.PortBlocks[portText]
 	groups      []*portText
 	dscpMapping bool
 	accuracy    units.Time
@@ -112,7 +110,7 @@ func Parse(r io.Reader, source string) (*dialect.Reading, error) {
 			lines[i] = dialect.MakeLine(lines[i].Number, lines[i].Indent, strings.TrimRight(lines[i].Text[:cut], " \t"))
 		}
 	}
-	p := &parser{source: source, accuracy: defaultAccuracy, byName: make(map[string]*portText),
+	p := &parser{source: source, accuracy: defaultAccuracy,
 		profiles: make(map[string]*pfcProfile), domains: make(map[string]*domain), drops: make(map[string]*dropProfile)}
 	p.out = &dialect.Reading{Device: &qos.Device{Source: source, System: System}}
 	unknown, prompt := grammar.Walk(lines, p.take)
@@ -250,32 +248,27 @@ func (p *parser) pfc(name string) *pfcProfile {
 }
 
 func (p *parser) openPort(s dialect.Statement) bool {
-	p.port = &portText{line: s.Line, defaultPri: -1}
+	p.port = nil
+	words := s.Args["ports"]
+	var names []string
+	var rate units.BitRate
 	if s.Form.ID == "group" {
+		p.port = &portText{line: s.Line, defaultPri: -1}
 		p.groups = append(p.groups, p.port)
 		return true
-	}
-	words := s.Args["ports"]
-	if lower := strings.ToLower(words); strings.HasPrefix(lower, "eth-trunk") {
-		p.port.names = []string{"Eth-Trunk" + strings.TrimSpace(words[len("eth-trunk"):])}
-	} else if names, rate, ok := dialect.NamedPorts(words); ok {
-		p.port.names, p.port.rate = names, rate
+	} else if lower := strings.ToLower(words); strings.HasPrefix(lower, "eth-trunk") {
+		names = []string{"Eth-Trunk" + strings.TrimSpace(words[len("eth-trunk"):])}
+	} else if list, r, ok := dialect.NamedPorts(words); ok {
+		names, rate = list, r
 	} else {
-		p.port = nil
 		return true
 	}
-	all := strings.Join(p.port.names, ",")
-	if old := p.byName[all]; old != nil {
-		p.port = old // a second block of the same port adds to the first
-		return true
+	t, fresh := p.ports.Open(names)
+	if fresh {
+		*t = portText{line: s.Line, defaultPri: -1, names: names, rate: rate}
 	}
-	if p.count += len(p.port.names); p.count > dialect.MaxPorts {
-		p.port = nil
-		return false
-	}
-	p.byName[all] = p.port
-	p.ports = append(p.ports, p.port)
-	return true
+	p.port = t
+	return t != nil
 }
 
 func (p *parser) profileLine(s dialect.Statement) bool {

@@ -175,7 +175,7 @@ func (t *portText) apply(g *portText) {
 func (p *parser) device() {
 	trunks := make(map[string]*portText)
 	known := make(map[string]*portText)
-	for _, t := range p.ports {
+	for _, t := range p.ports.Order {
 		for _, name := range t.names {
 			known[name] = t
 			if strings.HasPrefix(name, "Eth-Trunk") {
@@ -187,17 +187,17 @@ func (p *parser) device() {
 		for _, name := range g.names {
 			t := known[name]
 			if t == nil {
-				if len(p.ports) >= dialect.MaxPorts {
+				if len(p.ports.Order) >= dialect.MaxPorts {
 					break
 				}
 				t = &portText{names: []string{name}, line: g.line, rate: g.rate, defaultPri: -1}
 				known[name] = t
-				p.ports = append(p.ports, t)
+				p.ports.Order = append(p.ports.Order, t)
 			}
 			t.apply(g)
 		}
 	}
-	for _, t := range p.ports {
+	for _, t := range p.ports.Order {
 		if trunk := trunks[t.trunk]; trunk != nil && t.trunk != "" {
 			t.apply(trunk)
 		}
