@@ -41,4 +41,27 @@ func TestReference(t *testing.T) {
 	for _, n := range counters {
 		check(n.Metric, n.Zh, n.Causes)
 	}
+
+	settings, err := Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{}
+	for _, s := range settings {
+		check(s.Name, s.Zh, s.Causes)
+		for what, text := range map[string]Text{"text": s.Text, "unit": s.Unit, "recommended": s.Recommended, "low": s.Low, "high": s.High} {
+			if text.En == "" || !hasHan(text.Zh) {
+				t.Errorf("%s: %s lacks a language", s.Name, what)
+			}
+		}
+		for _, a := range append([]string{s.Name}, s.Aliases...) {
+			if other, twice := answers[a]; twice {
+				t.Errorf("%s stands for %s and %s", a, other, s.Name)
+			}
+			answers[a] = s.Name
+		}
+		if len(s.Vendors) == 0 || len(s.Causes) == 0 {
+			t.Errorf("%s: no vendor's name or no cause", s.Name)
+		}
+	}
 }

@@ -14,15 +14,19 @@ import (
 func newExplain(s *Streams) *cobra.Command {
 	var lang string
 	cmd := &cobra.Command{
-		Use:   "explain [CAUSE|COUNTER|VARIABLE]",
-		Short: "Explain a cause, a counter or a setting of NCCL",
+		Use:   "explain [CAUSE|COUNTER|SETTING]",
+		Short: "Explain a cause, a counter or a setting",
 		Long: `Explain tells of a cause what it looks like, what refutes it, which test decides
 and how to repair it; of a counter, under the name of a vendor or of the metric
-table, what it counts and what a rise speaks for; of an environment variable of
-NCCL what it does and what goes wrong with it.`,
+table, what it counts and what a rise speaks for; of a setting of switches and
+cards what it does, its unit, what to set and why, what goes wrong at either
+extreme and what each system calls it; of an environment variable of NCCL what it
+does and what goes wrong with it.`,
 		Example: `  weir explain ecn-threshold-too-low
   weir explain pfc-storm --lang zh
   weir explain rx_prio3_pause
+  weir explain qos.ecn.min
+  weir explain headroom --lang zh
   weir explain NCCL_IB_TC
   weir explain                          # lists all causes`,
 		Args: cobra.MaximumNArgs(1),

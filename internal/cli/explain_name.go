@@ -33,6 +33,9 @@ func explainName(out *bufio.Writer, name string, l cause.Language) (bool, error)
 		fmt.Fprintf(out, "%s\n  %s\n", strings.ToUpper(name), texts.In(l))
 		return true, nil
 	}
+	if done, err := explainSetting(out, name, l); done || err != nil {
+		return done, err
+	}
 	return explainCounter(out, name, l)
 }
 
