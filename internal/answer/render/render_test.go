@@ -34,6 +34,9 @@ func TestPodRendersEverywhere(t *testing.T) {
 				continue
 			}
 			switches++
+			if os.Getenv("WEIR_LONG") == "" && !strings.Contains(file.Name, "-0.") {
+				continue // one of each tier will do
+			}
 			r, err := s.Parse(strings.NewReader(file.Body), file.Name)
 			if err != nil {
 				t.Fatal(err)

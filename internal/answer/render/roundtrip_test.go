@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("WEIR_LONG") == "" {
-		if err := flag.Set("rapid.checks", "20"); err != nil {
+		if err := flag.Set("rapid.checks", "12"); err != nil {
 			panic(err)
 		}
 	}
