@@ -112,20 +112,21 @@ const (
 	dropsWRED                           // WRED drops where it should mark
 )
 
-func (u *switchUnit) misread(e *switchcore.Entry) {
-	if u.faults&untrusting != 0 {
+func (f switchFaults) misread(e *switchcore.Entry) {
+	if f&untrusting != 0 {
 		e.Priority = 0
 	}
-	if u.faults&dropsWRED != 0 {
+	if f&dropsWRED != 0 {
 		e.Flags &^= switchcore.Capable
 	}
 }
 
 func (s *Sim) setSwitchFault(id cluster.NodeID, f switchFaults, on bool) {
-	if u := s.unitOf(id); u != nil {
-		u.faults &^= f
+	for i := range s.cluster.Nodes[id].Ports {
+		r := &s.rx[s.firstPort[id]+uint32(i)]
+		r.faults &^= f
 		if on {
-			u.faults |= f
+			r.faults |= f
 		}
 	}
 }

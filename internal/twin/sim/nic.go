@@ -19,7 +19,6 @@ type nicPort struct {
 	turn    uint8 // priority served last
 	paused  uint8 // priorities that the network has stopped
 	pausing uint8 // priorities that this port has stopped the network for
-	obeys   uint8 // priorities that it obeys pause for, and pauses the network for
 	card    uint32
 
 	dataSent, dataReceived uint64 // packets
@@ -37,6 +36,7 @@ type nicPort struct {
 	since  [qos.Priorities]units.Time // its start, Never: none
 
 	xoffAt units.Time // when XOFF was sent last
+	obeys  uint8      // priorities that it obeys pause for, and pauses the network for
 }
 
 // card is what the ports of one NIC share: the way to memory.

@@ -46,8 +46,9 @@ type rxPort struct {
 	unit    uint32 // index into Sim.nics or Sim.switches
 	local   uint16 // number within the node
 	host    bool
-	deaf    uint8 // priorities whose pause frames it takes for unknown frames
-	_       [32]byte
+	deaf    uint8        // priorities whose pause frames it takes for unknown frames
+	faults  switchFaults // of the switch, the same on all its ports
+	_       [31]byte
 }
 
 // rarePort is what most frames do not touch.

@@ -15,7 +15,6 @@ type switchUnit struct {
 	core      *switchcore.Switch
 	firstPort uint32
 	node      cluster.NodeID
-	faults    switchFaults
 }
 
 // arriveSwitch takes a frame that has passed the pipeline of a switch.
@@ -33,15 +32,15 @@ func (s *Sim) arriveSwitch(r *rxPort, i uint32) {
 	if pk.kind != cnpPacket && (pk.kind < segmentPacket || s.tcp.marks) {
 		e.Flags = switchcore.Capable
 	}
-	if u.faults != 0 {
-		u.misread(&e)
+	if r.faults != 0 {
+		r.faults.misread(&e)
 	}
 	o := u.core.Enqueue(s.now, &e)
 	if o.Flags != 0 && !s.heed(u, i, &e, &o) {
 		return
 	}
 	if o.Mark != 0 {
-		s.mark(u, out, i, o)
+		s.mark(u, out, i, e.Priority, o)
 	}
 	s.serveSwitch(u.firstPort + uint32(out))
 }
@@ -75,16 +74,12 @@ func (s *Sim) heed(u *switchUnit, i uint32, e *switchcore.Entry, o *switchcore.O
 }
 
 // mark draws whether a packet gets congestion experienced.
-func (s *Sim) mark(u *switchUnit, out uint16, i uint32, o switchcore.Outcome) {
+func (s *Sim) mark(u *switchUnit, out uint16, i uint32, prio uint8, o switchcore.Outcome) {
 	pk := &s.pool.all[i]
 	if o.Mark != math.MaxUint32 && !o.Marks(uint32(s.draw(s.rare[u.firstPort+uint32(out)].entity, pk))) {
 		return
 	}
 	pk.flags |= marked
-	prio := pk.prio
-	if u.faults&untrusting != 0 {
-		prio = 0
-	}
 	u.core.CountMark(out, prio)
 }
 
@@ -106,7 +101,7 @@ func (s *Sim) serveSwitch(p uint32) {
 		return
 	}
 	if o.Mark != 0 {
-		s.mark(u, t.local, e.Packet, o)
+		s.mark(u, t.local, e.Packet, e.Priority, o)
 	}
 	s.transmit(p, e.Packet, e.Bytes)
 	if u.core.PortBytes(t.local) != 0 {
