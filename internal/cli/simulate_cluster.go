@@ -124,6 +124,9 @@ func runnable(c *cluster.Cluster) (*fabric.Fabric, error) {
 }
 
 func fits(c *cluster.Cluster, routes *fabric.Fabric) error {
+	if err := twin.CheckDomains(c); err != nil {
+		return err
+	}
 	for i := range c.Jobs {
 		job := &c.Jobs[i]
 		if job.Kind == cluster.FlowJob {

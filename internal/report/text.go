@@ -135,7 +135,11 @@ func writeNetwork(b *bufio.Writer, r *twin.Result) {
 		if q.XOFF > 0 {
 			limits = append(limits, fmt.Sprintf("XOFF near %v", q.XOFF))
 		}
-		fmt.Fprintf(b, "deepest queue %s at %s (%s)\n", q.Bytes, q.Where, strings.Join(limits, ", "))
+		in := ""
+		if len(limits) > 0 {
+			in = " (" + strings.Join(limits, ", ") + ")"
+		}
+		fmt.Fprintf(b, "deepest queue %s at %s%s\n", q.Bytes, q.Where, in)
 	}
 	if r.Messages.Count > 0 {
 		fmt.Fprintf(b, "message latency p50 %v, p99 %v over %d messages\n", r.Messages.P50, r.Messages.P99, r.Messages.Count)

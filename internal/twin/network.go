@@ -35,11 +35,31 @@ func Observe(c *cluster.Cluster, s *sim.Sim, active units.Time, wire sim.Wire) N
 			n.DeepestQueue = Queue{Where: portName(c, cluster.PortID(id)), Bytes: e.queueMax, XOFF: s.XOFFThreshold(p.Node)}
 		}
 	}
-	if ecn := c.QoS.ECN; ecn.Enabled && n.DeepestQueue.Where != "" {
-		n.DeepestQueue.ECNMin, n.DeepestQueue.ECNMax = ecn.Min, ecn.Max
-	}
+	setLimits(c, &n.DeepestQueue)
 	n.Tiers = tierList(tiers)
 	return n
+}
+
+// setLimits says from where on the queue of the jobs' class marks; only lossless
+// Ethernet pauses.
+func setLimits(c *cluster.Cluster, q *Queue) {
+	if q.Where == "" {
+		return
+	}
+	ecn := c.QoS.ECN
+	q.ECNMin, q.ECNMax = ecn.Min, ecn.Max
+	switch c.Transport {
+	case cluster.TCP:
+		q.XOFF = 0
+		q.ECNMin, q.ECNMax = c.TCP.ECNThreshold, c.TCP.ECNThreshold
+		ecn.Enabled = c.TCP.Control == cluster.DCTCP
+	case cluster.InfiniBand:
+		q.XOFF = 0
+		ecn.Enabled = ecn.Enabled && c.InfiniBand.Congestion
+	}
+	if !ecn.Enabled {
+		q.ECNMin, q.ECNMax = 0, 0
+	}
 }
 
 func totals(s *sim.Sim) Totals {

@@ -154,7 +154,7 @@ func latency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) []Term {
 			terms = append(terms, Term{name, float64(count) * each, fmt.Sprintf("%d x %.3g us (%s, %s)", count, each, choice.Algorithm, choice.Protocol)})
 		}
 	}
-	host := hostLatency(p)
+	host := hostLatency(p, choice, bytes)
 	fabric := func(count int) { // what this fabric adds to the steps between nodes
 		if count > 0 && extra > 0 {
 			text := fmt.Sprintf("%d x %.3g us beyond the %v that the library's figures have", count, extra, plan.FabricShare)

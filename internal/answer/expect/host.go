@@ -7,6 +7,7 @@ import (
 	"weir/internal/collective"
 	"weir/internal/collective/nccl"
 	"weir/internal/twin/plan"
+	"weir/units"
 )
 
 // ByCPU: the cores that copy TCP's data and serve its interrupts.
@@ -44,7 +45,7 @@ func cpuTransfer(p *plan.Plan, choice nccl.Choice, perNIC float64, channels int)
 
 // hostLatency is what a step between nodes takes longer than with GPUDirect and
 // a NIC that moves the data, in microseconds.
-func hostLatency(p *plan.Plan) float64 {
+func hostLatency(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) float64 {
 	c := p.Cluster
 	if p.Nodes == 1 || !c.Staged() {
 		return 0
@@ -53,6 +54,13 @@ func hostLatency(p *plan.Plan) float64 {
 	if hertz := c.Hosts[p.Job.Hosts[0]].CPU.Hertz; c.Transport == cluster.TCP && hertz > 0 {
 		t := &c.TCP
 		us += t.InterruptDelay.Microseconds() + (t.SendCall+t.Interrupt+t.Segment+t.ReceiveCall)/hertz*1e6
+		// A message is copied, taken and copied again, one after the other, as
+		// far as it is not more than a batch.
+		if s, err := p.Schedule(choice, bytes); err == nil {
+			sum, messages := s.Traffic(0)
+			message := min(float64(choice.Protocol.WireBytes(sum))/max(messages, 1), float64(t.Batch))
+			us += message * (t.SendByte + t.ReceiveByte + t.Segment/float64(max(t.MTU-tcpHeaders, 1))) / hertz * 1e6
+		}
 	}
 	return us
 }

@@ -109,9 +109,7 @@ func shortest(c *cluster.Cluster, src, dst cluster.NICRef) (way, error) {
 		if c.Nodes[peer.Node].Kind == cluster.SwitchNode && !reached[peer.Node] {
 			reached[peer.Node] = true
 			w.switches++
-			if m := c.Nodes[peer.Node].Model; m != nil {
-				w.through += m.Latency
-			}
+			w.through += c.SwitchLatency(peer.Node)
 			queue = append(queue, visit{peer.Node, w})
 		}
 		return nil

@@ -118,9 +118,8 @@ func (s *Sim) connectPort(t *txPort, r *rarePort, port *cluster.Port) {
 	t.peer, t.peerNode = s.simPort(port.Peer), uint32(c.Ports[port.Peer].Node)
 	s.addLane(&t.lane, &s.rx[t.peer].lane)
 	t.delay, r.ctlDelay = link.Delay, link.Delay+s.model.PauseReaction
-	if m := c.Nodes[c.Ports[port.Peer].Node].Model; m != nil {
-		t.delay += m.Latency
-	}
+	r.cable = link.Delay
+	t.delay += c.SwitchLatency(c.Ports[port.Peer].Node)
 	if link.Loss > 0 {
 		t.flags |= isLossy
 		r.loss = lossOf(link.Loss)
@@ -161,7 +160,7 @@ func (s *Sim) setPCIe(d *card, nic *cluster.NIC, fetch, drain units.BitRate) {
 		d.drain = pcie.Pace()
 	}
 	m := nic.Model
-	if d.drain == 0 || m == nil || m.RxBuffer <= 0 {
+	if d.drain == 0 || m == nil || m.RxBuffer <= 0 || s.cluster.Transport == cluster.InfiniBand {
 		return
 	}
 	// XOFF leaves room for what is under way when the pause is sent.
@@ -187,6 +186,9 @@ func (s *Sim) ratesOf(p uint32) uint8 {
 	if i < 0 {
 		d := s.dcqcnBase
 		d.LineRate = rate
+		if s.cluster.Transport == cluster.InfiniBand {
+			d.Enabled = d.Enabled && s.cluster.InfiniBand.Congestion
+		}
 		i = len(s.dcqcn)
 		s.dcqcn = append(s.dcqcn, d)
 	}
@@ -251,6 +253,9 @@ func (s *Sim) switchConfig(id cluster.NodeID) switchcore.Config {
 			}
 		}
 		cfg.Ports = append(cfg.Ports, port)
+	}
+	if c.Transport == cluster.InfiniBand {
+		s.creditSwitch(&cfg)
 	}
 	return cfg
 }

@@ -54,6 +54,7 @@ func (s *Sim) checkPackets() {
 			}
 		}
 	}
+	s.checkCredits(found == 0)
 	if found != s.pool.used {
 		s.broken("%d packets are somewhere, %d exist", found, s.pool.used)
 	}

@@ -81,6 +81,11 @@ func (s *Sim) connect(src, dst cluster.NICRef, o Options, by owner) (ConnID, err
 	if err != nil {
 		return 0, err
 	}
+	if s.cluster.Transport == cluster.RoCEv1 && !o.TCP {
+		if err := fabric.OneDomain(s.cluster, src, dst); err != nil {
+			return 0, err
+		}
+	}
 	rdma := &s.cluster.RDMA
 	if o.QueuePairs == 0 {
 		o.QueuePairs = max(1, rdma.QPsPerConnection)
@@ -170,6 +175,9 @@ func (s *Sim) addQP(id ConnID, ports [2]cluster.PortID, ring int, pick [2]int32,
 	there := fabric.Fields{
 		SrcIP: s.fabric.Address(ports[0]), DstIP: s.fabric.Address(ports[1]),
 		SrcPort: udp, DstPort: rocePort, DstQP: qp & roce.PSNMask, Protocol: 17,
+	}
+	if s.cluster.Transport == cluster.RoCEv1 { // addresses of the cards stand for those of layer 2
+		there.SrcPort, there.DstPort, there.Protocol = 0, 0, 0
 	}
 	back := there
 	back.SrcIP, back.DstIP = there.DstIP, there.SrcIP

@@ -15,6 +15,7 @@ const (
 	kindFlow                 // a flow starts; index: flow
 	kindExec                 // the executor of collectives (exec.go); index: what and whom
 	kindRefresh              // a switch's XOFF is to be renewed; index: 8 x port + priority
+	kindCredits              // credits have come back to a port that waits for them (credits.go); index: port
 	kindTCP                  // the event of a socket (tcp.go); index: what and whom
 	kindWatchdog             // a switch port's watchdog looks; index: port
 )

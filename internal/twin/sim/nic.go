@@ -18,6 +18,7 @@ type nicPort struct {
 	ready   uint8 // priorities whose ring is not empty
 	turn    uint8 // priority served last
 	paused  uint8 // priorities that the network has stopped
+	starved uint8 // priorities without credits (InfiniBand)
 	pausing uint8 // priorities that this port has stopped the network for
 	card    uint32
 
@@ -88,6 +89,9 @@ func (d *card) wait(from, to units.Time) {
 	}
 }
 
+// stopped returns the priorities that may not send.
+func (n *nicPort) stopped() uint8 { return n.paused | n.starved }
+
 // kick makes a NIC's port look for something to send at once.
 func (s *Sim) kick(p uint32) {
 	if at := s.tx[p].busyUntil; at > s.now {
@@ -116,7 +120,7 @@ func (s *Sim) serveNIC(p uint32) {
 	if !s.sendResponse(p, n) {
 		s.releasePaced(n)
 		fetched = s.cards[n.card].fetched
-		for n.ready&^n.paused != 0 && fetched <= s.now {
+		for n.ready&^n.stopped() != 0 && fetched <= s.now {
 			if s.sendData(p, n, s.nextPriority(n)) {
 				fetched = 0
 				break
@@ -129,7 +133,7 @@ func (s *Sim) serveNIC(p uint32) {
 // plan sets the wake-up of a port, for its data not before fetched.
 func (s *Sim) plan(p uint32, n *nicPort, fetched units.Time) {
 	at := units.Never
-	if n.ready&^n.paused != 0 {
+	if n.ready&^n.stopped() != 0 {
 		at = fetched
 		if fetched > s.now {
 			s.cards[n.card].wait(max(s.now, s.tx[p].busyUntil), fetched)
@@ -138,13 +142,13 @@ func (s *Sim) plan(p uint32, n *nicPort, fetched units.Time) {
 		at = n.paced[0].at
 	}
 	all := s.pool.all
-	if i := n.acks.head; i != 0 && (n.paused>>all[i].prio&1 == 0 || s.model.FreeAcks) {
+	if i := n.acks.head; i != 0 && (n.stopped()>>all[i].prio&1 == 0 || s.model.FreeAcks) {
 		at = min(at, all[i].at)
 	}
-	if i := n.cnps.head; i != 0 && n.paused>>all[i].prio&1 == 0 {
+	if i := n.cnps.head; i != 0 && n.stopped()>>all[i].prio&1 == 0 {
 		at = min(at, all[i].at)
 	}
-	if i := n.answers.head; i != 0 && n.paused>>all[i].prio&1 == 0 {
+	if i := n.answers.head; i != 0 && n.stopped()>>all[i].prio&1 == 0 {
 		at = s.now
 	}
 	for m := n.paused; m != 0; m &= m - 1 {
@@ -159,11 +163,11 @@ func (s *Sim) plan(p uint32, n *nicPort, fetched units.Time) {
 func (s *Sim) sendResponse(p uint32, n *nicPort) bool {
 	all := s.pool.all
 	f := &n.cnps
-	if i := f.head; i == 0 || all[i].at > s.now || n.paused>>all[i].prio&1 != 0 {
+	if i := f.head; i == 0 || all[i].at > s.now || n.stopped()>>all[i].prio&1 != 0 {
 		f = &n.acks
-		if i := f.head; i == 0 || all[i].at > s.now || n.paused>>all[i].prio&1 != 0 && !s.model.FreeAcks {
+		if i := f.head; i == 0 || all[i].at > s.now || n.stopped()>>all[i].prio&1 != 0 && !s.model.FreeAcks {
 			f = &n.answers
-			if i := f.head; i == 0 || n.paused>>all[i].prio&1 != 0 {
+			if i := f.head; i == 0 || n.stopped()>>all[i].prio&1 != 0 {
 				return false
 			}
 		}

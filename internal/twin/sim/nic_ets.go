@@ -38,7 +38,7 @@ func newNICShares(c *cluster.Cluster) (n nicShares) {
 
 // nextPriority returns which of the priorities that may send is served.
 func (s *Sim) nextPriority(n *nicPort) uint8 {
-	mask := n.ready &^ n.paused
+	mask := n.ready &^ n.stopped()
 	if mask&(mask-1) == 0 {
 		n.turn = uint8(bits.TrailingZeros8(mask))
 		n.deficit[n.turn] = 0

@@ -13,6 +13,9 @@ func (s *Sim) arriveNIC(p, i uint32) {
 	c := &n.count[pk.prio]
 	c.rxFrames++
 	c.rxBytes += uint64(pk.bytes)
+	if s.credits != nil {
+		s.leaveNIC(p, n, pk)
+	}
 	switch pk.kind {
 	case dataPacket:
 		s.receiveData(p, n, i)

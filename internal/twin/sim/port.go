@@ -61,6 +61,7 @@ type rarePort struct {
 	// ctlDelay is from the end of a pause frame here to its effect: cable, and
 	// reaction time.
 	ctlDelay units.Time
+	cable    units.Time // one way
 	id       cluster.PortID
 	rate     units.BitRate
 	form     *pauseForm // how this port pauses, if not by PFC of one priority
@@ -75,6 +76,9 @@ func (s *Sim) transmit(p, i, bytes uint32) {
 	t := &s.tx[p]
 	t.busyUntil = s.now + s.frameTime(t, bytes)
 	s.hops++
+	if s.credits != nil {
+		s.spend(p, s.pool.all[i].prio, bytes)
+	}
 	if t.flags&isUnusual != 0 && !s.inspect(p, i) {
 		return
 	}
@@ -110,6 +114,9 @@ func (s *Sim) inspect(p, i uint32) bool {
 	}
 	if lost {
 		s.rare[p].lost++
+		if pk := &s.pool.all[i]; s.credits != nil && pk.kind != pausePacket { // the next flow control packet tells how much was sent
+			s.refund(t.peer, pk.prio, pk.bytes, s.now+s.rare[p].cable)
+		}
 		s.pool.put(i)
 	}
 	return !lost

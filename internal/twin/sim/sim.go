@@ -56,6 +56,9 @@ type Sim struct {
 	handlers    Handlers
 	exec        executor
 	tcp         sockets
+	credits     []creditPort      // by port; nil: no InfiniBand
+	lane        int32             // receive buffer of a virtual lane
+	largest     int32             // credits of the largest frame
 	pairs       map[uint64]uint32 // queue pairs made by pair of host ports
 	taps        map[uint32]func(*Frame)
 	latency     Histogram
@@ -114,8 +117,11 @@ func New(cfg Config) (*Sim, error) {
 	}
 	if s.wire == (Wire{}) {
 		s.wire = RoCEv2Wire()
-		if c.Transport == cluster.RoCEv1 {
+		switch c.Transport {
+		case cluster.RoCEv1:
 			s.wire = RoCEv1Wire()
+		case cluster.InfiniBand:
+			s.wire = InfiniBandWire()
 		}
 	}
 	if s.model == (Model{}) {
@@ -124,7 +130,7 @@ func New(cfg Config) (*Sim, error) {
 	s.dcqcnBase = c.DCQCN
 	s.roce = c.QoS.RoCE().Priority
 	s.nicShares = newNICShares(c)
-	if c.QoS.PFC {
+	if c.QoS.PFC && c.Transport != cluster.InfiniBand {
 		s.obeys = c.QoS.LosslessMask()
 	}
 	if s.rc, err = connectionParams(c); err != nil {
@@ -135,6 +141,9 @@ func New(cfg Config) (*Sim, error) {
 	}
 	if err := s.build(); err != nil {
 		return nil, err
+	}
+	if c.Transport == cluster.InfiniBand {
+		s.buildCredits()
 	}
 	return s, nil
 }
@@ -259,6 +268,8 @@ func (s *Sim) step(until units.Time, n uint64) bool {
 			s.startFlow(FlowID(index))
 		case kindExec:
 			s.runExec(index)
+		case kindCredits:
+			s.takeCredits(index)
 		case kindTCP:
 			s.runTCP(index)
 		case kindRefresh:

@@ -24,6 +24,7 @@ func (s *Sim) arriveSwitch(r *rxPort, i uint32) {
 	out, ok := s.nextHop(u, pk)
 	if !ok {
 		s.unroutable++
+		s.leaveSwitch(u, r.local, pk.prio, pk.bytes)
 		s.pool.put(i)
 		return
 	}
@@ -50,6 +51,7 @@ func (s *Sim) arriveSwitch(r *rxPort, i uint32) {
 func (s *Sim) heed(u *switchUnit, i uint32, e *switchcore.Entry, o *switchcore.Outcome) bool {
 	in, prio := u.firstPort+uint32(e.In), e.Priority
 	if o.Flags&switchcore.Dropped != 0 {
+		s.leaveSwitch(u, e.In, prio, e.Bytes)
 		s.pool.put(i)
 		return false
 	}
@@ -67,6 +69,7 @@ func (s *Sim) heed(u *switchUnit, i uint32, e *switchcore.Entry, o *switchcore.O
 		if o.Flags&switchcore.XON != 0 {
 			s.sendPause(in, prio, 0)
 		}
+		s.leaveSwitch(u, dropped.In, prio, dropped.Bytes)
 		s.pool.put(i)
 		return false
 	}
@@ -104,6 +107,7 @@ func (s *Sim) serveSwitch(p uint32) {
 		s.mark(u, t.local, e.Packet, e.Priority, o)
 	}
 	s.transmit(p, e.Packet, e.Bytes)
+	s.leaveSwitch(u, e.In, e.Priority, e.Bytes)
 	if u.core.PortBytes(t.local) != 0 {
 		s.wakeAt(p, t.busyUntil)
 	}
@@ -173,6 +177,7 @@ func (s *Sim) empty(u *switchUnit, out uint16, prio uint8) {
 		if o.Flags&switchcore.XON != 0 {
 			s.sendPause(u.firstPort+uint32(e.In), prio, 0)
 		}
+		s.leaveSwitch(u, e.In, prio, e.Bytes)
 		s.pool.put(e.Packet)
 	}
 }

@@ -45,6 +45,9 @@ func (s *Sim) connectTCP(src, dst cluster.NICRef, from, to uint32, pairs [][2]cl
 		if !m.SameCore {
 			k.irq, k.rirq = t.interruptCore(k.from), t.interruptCore(k.to)
 		}
+		if by == ownerSlice || by == ownerClear { // the library has run its warm-up
+			k.snd.Window.Reset(t.params.Control, t.params.MSS, max(t.params.InitialWindow, uint32(m.WarmWindow)/t.params.MSS))
+		}
 		k.early = by == ownerSlice || by == ownerClear // NCCL: a send is done when the kernel has it
 		k.sleeps = !k.early
 	}

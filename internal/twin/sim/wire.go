@@ -56,6 +56,14 @@ func RoCEv1Wire() Wire {
 	}
 }
 
+// InfiniBandWire returns the sizes of InfiniBand inside one subnet: a local
+// route header of 8 bytes and a variant CRC of 2 around BTH, payload and ICRC,
+// and no gap between packets.
+func InfiniBandWire() Wire {
+	const common = 8 + bthBytes + icrcBytes + 2
+	return Wire{Header: common, First: rethBytes, Ack: common + aethBytes, CNP: common + cnpBytes}
+}
+
 // NS3Wire returns the sizes of the public ns-3 RoCE models: 48 bytes of header
 // (14 of layer 2, 20 IP, 8 UDP, 6 sequence number and priority), 60-byte
 // acknowledgements, nothing between frames. They have no CNP of their own.

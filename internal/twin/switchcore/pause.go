@@ -92,7 +92,7 @@ func (s *Switch) settle(now units.Time, p *port) {
 
 // hold derives which queues may not send, and until when at least.
 func (p *port) hold() {
-	p.held = p.paused &^ p.stormed
+	p.held = p.paused&^p.stormed | p.blocked
 	p.lapse = units.Never
 	for m := p.paused; m != 0; m &= m - 1 {
 		p.lapse = min(p.lapse, p.rare[bits.TrailingZeros8(m)].until)
@@ -104,6 +104,17 @@ func (s *Switch) stall(now units.Time, p *port, prio uint) {
 	if s.settle(now, p); p.paused>>prio&1 != 0 {
 		p.rare[prio].stalled = now
 	}
+}
+
+// Hold stops an egress queue until it is let go, whatever pauses say: for links
+// whose flow control is not pause but credits.
+func (s *Switch) Hold(port uint16, prio uint8, on bool) {
+	p := &s.ports[port]
+	p.blocked &^= 1 << prio
+	if on {
+		p.blocked |= 1 << prio
+	}
+	p.hold()
 }
 
 // Sendable reports whether Dequeue would return a packet now.
@@ -123,7 +134,7 @@ func (s *Switch) WakeAt(now units.Time, port uint16) units.Time {
 		return now
 	}
 	at := units.Never
-	for m := p.ready & p.held; m != 0; m &= m - 1 {
+	for m := p.ready & p.held &^ p.blocked; m != 0; m &= m - 1 {
 		at = min(at, p.rare[bits.TrailingZeros8(m)].until)
 	}
 	return at

@@ -65,6 +65,7 @@ type port struct {
 	cursor  uint8 // whose turn it is in deficit round robin
 	obeys   uint8 // bit p: received pause of p stops p
 	sends   uint8 // bit p: sends XOFF for p
+	blocked uint8 // bit p: held by the caller (Hold)
 
 	out [qos.Priorities]egress
 	in  [qos.Priorities]ingress
