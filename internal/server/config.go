@@ -20,10 +20,11 @@ import (
 // Config is the file of --config: what a cluster file does not say. Names of
 // files in it are relative to it.
 type Config struct {
-	Schema string       `yaml:"schema"`
-	Agents AgentsConfig `yaml:"agents"`
-	Store  StoreConfig  `yaml:"store"`
-	Alerts AlertsConfig `yaml:"alerts"`
+	Schema   string         `yaml:"schema"`
+	Agents   AgentsConfig   `yaml:"agents"`
+	Store    StoreConfig    `yaml:"store"`
+	Alerts   AlertsConfig   `yaml:"alerts"`
+	Switches []SwitchConfig `yaml:"switches"`
 }
 
 // ConfigSchema is the form of the file.
@@ -136,15 +137,14 @@ func parseConfig(name string, text []byte) (*Config, error) {
 		return nil, refuse("%v", err)
 	}
 	dir := filepath.Dir(name)
+	if err := checkSwitches(c.Switches, dir); err != nil {
+		return nil, refuse("%v", err)
+	}
 	files := []*string{&c.Agents.File, &c.Agents.HTTPConfig, &c.Store.HTTPConfig}
 	for i := range c.Alerts.Receivers {
 		files = append(files, &c.Alerts.Receivers[i].HTTPConfig)
 	}
-	for _, p := range files {
-		if *p != "" && !filepath.IsAbs(*p) {
-			*p = filepath.Join(dir, *p)
-		}
-	}
+	resolve(dir, files...)
 	return &c, nil
 }
 

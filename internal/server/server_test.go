@@ -182,11 +182,16 @@ func TestConfigRefusals(t *testing.T) {
 		"schema: weir.server/1\nagents: {interval: 5ms}\n":        "agents.interval below 1s",
 		"schema: weir.server/1\nagents: {url: 'file:///etc/x'}\n": "agents.url",
 		"schema: [": "c.yml:",
-		"schema: weir.server/1\nalerts: {off: [Sun]}\n":                                        `rule "Sun" in alerts.off: allowed RoCELeafDown, `,
-		"schema: weir.server/1\nalerts: {thresholds: {RoCEMarksHigh: {above: 1, clear: 2}}}\n": "clear over above",
-		"schema: weir.server/1\nalerts: {receivers: [{url: am}]}\n":                            `receiver "am"`,
-		"schema: weir.server/1\nalerts: {maintenance: [{start: noon}]}\n":                      "alerts.maintenance[0]",
-		"schema: weir.server/1\nalerts: {maintenance: [{days: [fri]}]}\n":                      "from and to are the same",
+		"schema: weir.server/1\nswitches: [{name: leaf-0}]\n":                                                      "without gnmi, snmp and ssh",
+		"schema: weir.server/1\nswitches: [{name: a, snmp: {address: h}}]\n":                                       "switches[0].snmp without credentials",
+		"schema: weir.server/1\nswitches: [{name: a, ssh: {address: h, os: dos}}]\n":                               "os \"dos\": allowed a host and cumulus, ",
+		"schema: weir.server/1\nswitches: [{name: a, gnmi: {address: 'h:1', model: x}}]\n":                         "openconfig or sonic",
+		"schema: weir.server/1\nswitches: [{name: a, gnmi: {address: 'h:1', plaintext: true, username: admin}}]\n": "a password over plain text",
+		"schema: weir.server/1\nalerts: {off: [Sun]}\n":                                                            `rule "Sun" in alerts.off: allowed RoCELeafDown, `,
+		"schema: weir.server/1\nalerts: {thresholds: {RoCEMarksHigh: {above: 1, clear: 2}}}\n":                     "clear over above",
+		"schema: weir.server/1\nalerts: {receivers: [{url: am}]}\n":                                                `receiver "am"`,
+		"schema: weir.server/1\nalerts: {maintenance: [{start: noon}]}\n":                                          "alerts.maintenance[0]",
+		"schema: weir.server/1\nalerts: {maintenance: [{days: [fri]}]}\n":                                          "from and to are the same",
 	} {
 		_, err := parseConfig("c.yml", []byte(text))
 		if err == nil || !input.IsRefusal(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
