@@ -28,6 +28,7 @@ type compareFlags struct {
 	seed                  uint64
 	workers               int
 	format, output        string
+	fidelity              string
 	json                  bool
 }
 
@@ -59,6 +60,7 @@ by switches, ports and optics, or by the file's prices.`,
 	flags.StringVarP(&f.factor, "factor", "f", "", "factor from one size to the next")
 	flags.StringVar(&f.algorithm, "algorithm", "", "auto, ring, tree, nvls, nvls_tree or hierarchical")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything that chance decides (default: the file's)")
+	flags.StringVar(&f.fidelity, "fidelity", "auto", "packet, flow or auto, as in weir simulate")
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "how many variants are simulated at once; the result does not depend on it")
 	flags.StringVarP(&f.output, "output", "o", "", "write the report to a file instead of standard output")
 	flags.StringVar(&f.format, "format", "text", "form of the report: text, json or html")
@@ -79,6 +81,9 @@ func compare(ctx context.Context, s *Streams, f *compareFlags, name string) erro
 	case f.workers < 1:
 		return refused(fmt.Errorf("--workers %d: allowed is 1 or more", f.workers))
 	}
+	if err := checkFidelity(f.fidelity); err != nil {
+		return err
+	}
 	axes, err := f.axes()
 	if err != nil {
 		return err
@@ -91,7 +96,7 @@ func compare(ctx context.Context, s *Streams, f *compareFlags, name string) erro
 	for _, a := range axes {
 		c.Axes = append(c.Axes, a.path)
 	}
-	c.Variants = runVariants(ctx, s, variants, f.workers, f.format == "html")
+	c.Variants = runVariants(ctx, s, variants, f)
 	if err := writeReport(s, f.output, func(w io.Writer) error { return write(w, c) }); err != nil {
 		return err
 	}
@@ -195,7 +200,7 @@ func (f *compareFlags) load(name string, axes []axis) ([]variant, error) {
 
 // runVariants runs the variants on so many workers. Each stands alone, so the
 // result does not depend on them. Those that ctx cuts off are left out.
-func runVariants(ctx context.Context, s *Streams, variants []variant, workers int, queues bool) []report.Variant {
+func runVariants(ctx context.Context, s *Streams, variants []variant, f *compareFlags) []report.Variant {
 	bar := newProgress(s)
 	var mu sync.Mutex
 	shares := make([]float64, len(variants))
@@ -206,13 +211,13 @@ func runVariants(ctx context.Context, s *Streams, variants []variant, workers in
 	}
 	close(todo)
 	var all sync.WaitGroup
-	for range min(workers, len(variants)) {
+	for range min(f.workers, len(variants)) {
 		all.Go(func() {
 			for i := range todo {
 				if ctx.Err() != nil {
 					continue
 				}
-				done[i] = runVariant(ctx, &variants[i], queues, func(p twin.Progress) {
+				done[i] = runVariant(ctx, &variants[i], f, func(p twin.Progress) {
 					mu.Lock()
 					defer mu.Unlock()
 					shares[i] = p.Share
@@ -238,7 +243,7 @@ func runVariants(ctx context.Context, s *Streams, variants []variant, workers in
 
 // runVariant runs one. What does not fit its transport or its size is told in
 // its row.
-func runVariant(ctx context.Context, v *variant, queues bool, progress func(twin.Progress)) report.Variant {
+func runVariant(ctx context.Context, v *variant, f *compareFlags, progress func(twin.Progress)) report.Variant {
 	c := v.cluster
 	out := report.Variant{Values: v.values, Transport: c.Transport.String(), Design: report.DesignOf(c)}
 	fail := func(err error) report.Variant {
@@ -252,9 +257,9 @@ func runVariant(ctx context.Context, v *variant, queues bool, progress func(twin
 	if err != nil {
 		return fail(err)
 	}
-	o := twin.Options{Progress: progress, Configure: func(cfg *sim.Config) { cfg.Fabric = routes }}
+	o := twin.Options{Fidelity: twin.Fidelity(f.fidelity), Progress: progress, Configure: func(cfg *sim.Config) { cfg.Fabric = routes }}
 	var depths *twin.Depths
-	if queues {
+	if hops, err := twin.PredictHops(c); f.format == "html" && f.fidelity != "flow" && err == nil && (f.fidelity == "packet" || hops < twin.PacketBudget) {
 		depths = twin.NewDepths(c)
 		o.Sample, o.SampleEvery = depths.Sample, twin.DepthsEvery
 	}

@@ -35,6 +35,7 @@ type simulateFlags struct {
 	record, recordEvery  string
 	pcap                 string
 	workers              int
+	fidelity             string
 	check                bool
 	require              []string
 	faults               []string
@@ -83,6 +84,7 @@ simulators on a packet-level twin of the fabric, and say what limits it.`,
 	flags.StringVar(&f.record, "record", "", "write the counters of every port and NIC over simulated time into a new directory")
 	flags.StringVar(&f.recordEvery, "record-every", "100us", "simulated time between two readings of --record")
 	flags.StringVar(&f.pcap, "pcap", "", "write what passes a NIC or port, both ways, as packets: FILE or FILE:PLACE, as in x.pcap:leaf-0/port-8")
+	flags.StringVar(&f.fidelity, "fidelity", "auto", "packet, flow (max-min fair rates, no queues), or auto: packets while they are few enough")
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "how many sizes are simulated at once; the result does not depend on it")
 	flags.BoolVar(&f.check, "check", false, "prove the simulator's invariants while it runs (slower)")
 	flags.StringArrayVar(&f.require, "require", nil, "fail (exit status 1) unless a value holds, as in share_of_expected=0.9")
@@ -102,6 +104,12 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 			return refused(errors.New("--list-faults stands alone: it simulates nothing"))
 		}
 		return listFaults(s, f)
+	}
+	if err := checkFidelity(f.fidelity); err != nil {
+		return err
+	}
+	if f.fidelity == "flow" && (f.record != "" || f.pcap != "" || f.check) {
+		return refused(errors.New("--fidelity flow: there are no packets to record, capture or check"))
 	}
 	if f.workers < 1 {
 		return refused(fmt.Errorf("--workers %d: allowed is 1 or more", f.workers))
@@ -144,6 +152,15 @@ func simulate(ctx context.Context, s *Streams, f *simulateFlags, args []string) 
 	return judge(s, result, required)
 }
 
+// checkFidelity refuses an unknown --fidelity.
+func checkFidelity(name string) error {
+	switch twin.Fidelity(name) {
+	case twin.Packets, twin.Flows, twin.Auto:
+		return nil
+	}
+	return refused(fmt.Errorf("--fidelity %q: allowed are packet, flow and auto", name))
+}
+
 // fit refuses flags that would have no effect.
 func (f *simulateFlags) fit(flags *pflag.FlagSet, args []string) error {
 	with := func(set string, others ...string) error {
@@ -160,7 +177,7 @@ func (f *simulateFlags) fit(flags *pflag.FlagSet, args []string) error {
 		}
 	}
 	if f.topology != "" {
-		if err := with("with --topology", "collective", "begin", "end", "factor", "algorithm", "transport", "workers", "fault"); err != nil {
+		if err := with("with --topology", "collective", "begin", "end", "factor", "algorithm", "transport", "workers", "fault", "fidelity"); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 		return nil, refused(fmt.Errorf("%s: %w", name, err))
 	}
 	bar := newProgress(s)
-	o := twin.Options{Check: f.check, Workers: f.workers, Now: s.Now, Configure: func(cfg *sim.Config) { cfg.Fabric = routes }, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
+	o := twin.Options{Fidelity: twin.Fidelity(f.fidelity), Check: f.check, Workers: f.workers, Now: s.Now, Configure: func(cfg *sim.Config) { cfg.Fabric = routes }, Progress: func(p twin.Progress) { bar.update(p.Progress, p.Share) }}
 	rec, err := f.startRecord(c, name, &o)
 	if err != nil {
 		return nil, err

@@ -168,6 +168,9 @@ func (b compareRow) flows(r *twin.Result) compareRow {
 	}
 	b.BandwidthShare = some(r.Network.BusiestEgress.Share)
 	b.Fidelity = "packet"
+	if r.Network.Totals.DataPackets == 0 {
+		b.Fidelity = "flow"
+	}
 	return b
 }
 

@@ -51,6 +51,7 @@ type simulateJSON struct {
 	Stalled     string            `json:"stalled,omitempty"`
 	SimulatedS  float64           `json:"simulated_s"`
 	Results     []resultJSON      `json:"results"`
+	Compared    []comparedJSON    `json:"fidelity_check,omitempty"`
 	Step        *stepJSON         `json:"step,omitempty"`
 	Flows       []flowJSON        `json:"flows,omitempty"`
 	FlowSummary *flowSummaryJSON  `json:"flow_summary,omitempty"`
@@ -59,6 +60,14 @@ type simulateJSON struct {
 	Engine      engineJSON        `json:"engine"`
 	Verdict     verdictJSON       `json:"verdict"`
 	Findings    []finding.Finding `json:"findings"`
+}
+
+// comparedJSON is a part that was run both ways.
+type comparedJSON struct {
+	What    string  `json:"what"`
+	PacketS float64 `json:"packet_s"`
+	FlowS   float64 `json:"flow_s"`
+	Off     float64 `json:"flow_off_by"`
 }
 
 type resultJSON struct {
@@ -181,6 +190,10 @@ func WriteSimulationJSON(w io.Writer, s *Simulation) error {
 	}
 	if len(r.Steps) > 0 {
 		out.Step = stepOf(&r.Steps[0])
+	}
+	for i := range r.Compared {
+		k := &r.Compared[i]
+		out.Compared = append(out.Compared, comparedJSON{k.What, k.Packets.Seconds(), k.Flow.Seconds(), k.Off()})
 	}
 	for _, f := range r.Flows {
 		j := flowJSON{ID: f.ID, Src: f.Src, Dst: f.Dst, SizeBytes: int64(f.Bytes), StartUS: f.Start.Microseconds()}

@@ -31,6 +31,10 @@ func WriteSimulation(w io.Writer, s *Simulation) error {
 	}
 	writeNetwork(b, s.Result)
 	fmt.Fprintln(b)
+	for i := range s.Result.Compared {
+		k := &s.Result.Compared[i]
+		fmt.Fprintf(b, "%s, run both ways: %v by packets, %v by flows (%+.1f %%).\n", k.What, k.Packets, k.Flow, 100*k.Off())
+	}
 	if s.Result.Interrupted {
 		fmt.Fprintf(b, "Interrupted after %v of simulated time: what is above is what was known by then.\n", s.Result.Simulated)
 	}
@@ -65,8 +69,16 @@ func writeCollectives(b *bufio.Writer, rows []Row) {
 		}
 		fmt.Fprintf(b, "%12d  %12d     float  %6s  %6s %8s %7.2f %7.2f    N/A %7.2f  %7.2f %5.1f%%  %s/%s x%d%s\n",
 			r.Bytes, r.Bytes/4, redop, root, testTime(r.Time), r.AlgBW, r.BusBW, r.IdealBusBW, r.ExpectedBusBW,
-			100*r.BusBW/r.ExpectedBusBW, r.Algorithm, r.Protocol, r.Channels, cpu)
+			100*r.BusBW/r.ExpectedBusBW, r.Algorithm, r.Protocol, r.Channels, cpu+byFlow(r.Fidelity))
 	}
+}
+
+// byFlow marks what was not simulated packet by packet.
+func byFlow(fidelity string) string {
+	if fidelity == string(twin.Flows) {
+		return ", flow"
+	}
+	return ""
 }
 
 // testTime prints microseconds as nccl-tests does: fewer decimals as they grow.

@@ -14,6 +14,7 @@ type Result struct {
 	Iterations  [][]units.Time // of each of Collectives, those that ended; nil where only means are known
 	Flows       []Flow
 	Steps       []Step
+	Compared    []Compared // parts that Auto ran both ways
 	Network     Network
 	Messages    Latency
 	Engine      Engine

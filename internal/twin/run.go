@@ -18,6 +18,9 @@ type Options struct {
 	Seed  uint64 // 0: the cluster's
 	Check bool   // prove the simulator's invariants while it runs (slower)
 
+	// Fidelity is how finely the run is simulated; empty: by packets.
+	Fidelity Fidelity
+
 	// Workers is how many sizes of a collective may be simulated at once; 0: 1.
 	// The result does not depend on it.
 	Workers int
@@ -50,6 +53,10 @@ type Progress struct {
 // one simulates the jobs of a cluster side by side from their start times on,
 // until they are done or ctx ends.
 func one(ctx context.Context, c *cluster.Cluster, o *Options) (*Result, *sim.Histogram, error) {
+	if o.Fidelity == Flows {
+		r, err := fluid(ctx, c, o)
+		return r, &sim.Histogram{}, err
+	}
 	c = fault.Physical(c)
 	cfg := sim.Config{Cluster: c, Seed: o.Seed, Check: o.Check}
 	if o.Configure != nil {

@@ -27,10 +27,19 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	}
 	for i := range c.Jobs {
 		if c.Jobs[i].Kind == cluster.TrainingJob {
-			return RunTraining(ctx, c, o, Run)
+			return runTraining(ctx, c, o)
 		}
 	}
+	return runJobs(ctx, c, o)
+}
+
+// runJobs runs collectives and flows.
+func runJobs(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	parts, err := split(c)
+	if err != nil {
+		return nil, err
+	}
+	how, twice, err := choose(parts, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +59,19 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	simulateParts(ctx, parts, results, workers, func(i int) Options {
 		own := o
 		own.Progress = share.of(i)
+		own.Fidelity = how[i]
 		return own
 	})
 	result, err := merge(results)
 	if err != nil {
 		return nil, err
 	}
-	if o.Now != nil {
-		result.Engine.Wall = o.Now().Sub(begin).Seconds()
+	if twice >= 0 && results[twice].result != nil && ctx.Err() == nil {
+		if result.Compared, err = both(ctx, parts[twice], &o, results[twice].result); err != nil {
+			return nil, err
+		}
 	}
+	result.Engine.Wall = since(o.Now, begin)
 	return result, nil
 }
 
@@ -163,7 +176,7 @@ func (n *Network) add(m *Network, before, span units.Time) {
 	} else {
 		a, b := float64(before), float64(span)
 		mean := func(x, y float64) float64 { return (x*a + y*b) / max(1, a+b) }
-		for i := range n.Tiers {
+		for i := range min(len(n.Tiers), len(m.Tiers)) {
 			t, u := &n.Tiers[i], &m.Tiers[i]
 			t.UtilisationMean = mean(t.UtilisationMean, u.UtilisationMean)
 			t.PauseShare = mean(t.PauseShare, u.PauseShare)

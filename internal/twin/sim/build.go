@@ -56,10 +56,7 @@ func (s *Sim) simPort(p cluster.PortID) uint32 {
 }
 
 // portEntity returns the hash of a port's name: "host-3/nic-0".
-func (s *Sim) portEntity(p cluster.PortID) uint64 {
-	port := &s.cluster.Ports[p]
-	return scramble(hashName(s.cluster.Nodes[port.Node].Name) ^ hashName(port.Name))
-}
+func (s *Sim) portEntity(p cluster.PortID) uint64 { return PortHash(s.cluster, p) }
 
 func (s *Sim) addNode(id cluster.NodeID) error {
 	c := s.cluster
@@ -202,11 +199,6 @@ func (s *Sim) nicOf(r cluster.NICRef) (uint32, error) {
 		return 0, fmt.Errorf("no NIC %d on host %d", r.NIC, r.Host)
 	}
 	return s.firstCard[r.Host] + uint32(r.NIC), nil
-}
-
-func (s *Sim) nicName(r cluster.NICRef) string {
-	h := &s.cluster.Hosts[r.Host]
-	return s.cluster.Nodes[h.Node].Name + "/" + h.NICs[r.NIC].Name
 }
 
 // Defaults of switches that the catalogue does not know.

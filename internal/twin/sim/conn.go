@@ -129,29 +129,8 @@ func (s *Sim) connect(src, dst cluster.NICRef, o Options, by owner) (ConnID, err
 
 // portPairs returns the pairs of ports that queue pairs between two NICs may
 // use: port k to port k where that is possible.
-func (s *Sim) portPairs(src, dst cluster.NICRef) (pairs [][2]cluster.PortID, err error) {
-	from, to := &s.cluster.Hosts[src.Host].NICs[src.NIC], &s.cluster.Hosts[dst.Host].NICs[dst.NIC]
-	for _, straight := range [...]bool{true, false} {
-		for i, a := range from.Ports {
-			for k, b := range to.Ports {
-				if (i == k) != straight || from.Bond && i > 0 || to.Bond && k > 0 {
-					continue
-				}
-				if e := s.fabric.Reachable(a, b); e == nil {
-					pairs = append(pairs, [2]cluster.PortID{a, b})
-				} else if err == nil {
-					err = e
-				}
-			}
-		}
-		if len(pairs) != 0 {
-			return pairs, nil
-		}
-	}
-	if err == nil {
-		err = fmt.Errorf("no path from %s to %s: a NIC without ports", s.nicName(src), s.nicName(dst))
-	}
-	return nil, err
+func (s *Sim) portPairs(src, dst cluster.NICRef) ([][2]cluster.PortID, error) {
+	return PortPairs(s.cluster, s.fabric, src, dst)
 }
 
 // Ports of UDP: that of RoCEv2, and the range that adapters take source ports
@@ -165,13 +144,10 @@ const (
 func (s *Sim) addQP(id ConnID, ports [2]cluster.PortID, ring int, pick [2]int32, prio uint8) error {
 	qp := s.allocQP(ring)
 	pair := uint64(ports[0])<<32 | uint64(ports[1])
-	flow := s.seed ^ s.portEntity(ports[0]) ^ scramble(s.portEntity(ports[1])^scramble(uint64(s.pairs[pair])))
+	flow := QueuePairHash(s.seed, s.portEntity(ports[0]), s.portEntity(ports[1]), uint32(s.pairs[pair]))
 	s.pairs[pair]++
-	udp := uint16(firstSourceUDP)
 	edited := s.cards[s.nics[s.tx[s.simPort(ports[0])].unit].card].flags & isEdited
-	if s.cluster.RDMA.SourcePorts != "fixed" && edited&fixedPort == 0 {
-		udp |= uint16(scramble(flow)) & (1<<14 - 1)
-	}
+	udp := SourcePort(flow, s.cluster.RDMA.SourcePorts == "fixed" || edited&fixedPort != 0)
 	there := fabric.Fields{
 		SrcIP: s.fabric.Address(ports[0]), DstIP: s.fabric.Address(ports[1]),
 		SrcPort: udp, DstPort: rocePort, DstQP: qp & roce.PSNMask, Protocol: 17,

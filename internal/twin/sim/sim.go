@@ -107,7 +107,7 @@ func New(cfg Config) (*Sim, error) {
 		queue: newQueue(cfg.HeapQueue),
 		pool:  newPool(1024),
 		wire:  cfg.Wire, model: cfg.Model,
-		seed:      scramble(seed),
+		seed:      SeedOf(seed),
 		cnpOnAck:  c.RDMA.CNPOnAck,
 		transfers: make([]transfer, 1),
 		senders:   make([]sender, 1), receivers: make([]receiver, 1), routes: make([]route, 2),

@@ -67,7 +67,7 @@ const (
 func (s *Sim) addSocket(id ConnID, ports [2]cluster.PortID, prio uint8, sender, reader uint32) error {
 	qp := s.allocQP(1)
 	pair := uint64(ports[0])<<32 | uint64(ports[1])
-	flow := s.seed ^ s.portEntity(ports[0]) ^ scramble(s.portEntity(ports[1])^scramble(uint64(s.pairs[pair])))
+	flow := QueuePairHash(s.seed, s.portEntity(ports[0]), s.portEntity(ports[1]), uint32(s.pairs[pair]))
 	s.pairs[pair]++
 	there := fabric.Fields{
 		SrcIP: s.fabric.Address(ports[0]), DstIP: s.fabric.Address(ports[1]),
