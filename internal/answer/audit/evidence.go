@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"weir/internal/field/dialect"
 
 	"weir/internal/cluster"
 	"weir/internal/fact"
@@ -181,7 +182,7 @@ func (a *auditor) matchSwitch(d *device) {
 			physical = append(physical, i)
 		}
 	}
-	slices.SortStableFunc(physical, func(x, y int) int { return comparePorts(found[x].Name, found[y].Name) })
+	slices.SortStableFunc(physical, func(x, y int) int { return dialect.CompareNames(found[x].Name, found[y].Name) })
 	for at, id := range n.Ports {
 		port := &a.c.Ports[id]
 		if port.Link == cluster.LinkID(cluster.None) {
@@ -248,7 +249,7 @@ func (a *auditor) matchHost(d *device) {
 			interfaces = append(interfaces, name)
 		}
 	}
-	slices.SortFunc(interfaces, comparePorts)
+	slices.SortFunc(interfaces, dialect.CompareNames)
 	for k := range host.NICs {
 		nic := &host.NICs[k]
 		list := slices.Concat(byPart[nic.Device], byPart[nic.Name])

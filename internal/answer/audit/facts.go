@@ -19,7 +19,7 @@ func (a *auditor) portsFromFacts(d *device) []qos.Port {
 			names = append(names, part)
 		}
 	}
-	slices.SortFunc(names, comparePorts)
+	slices.SortFunc(names, dialect.CompareNames)
 	var out []qos.Port
 	for _, name := range names {
 		list := append(slices.Clone(d.facts[""]), d.facts[name]...)

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,8 +20,9 @@ func Gather(ctx context.Context, names []string, stdin io.Reader) (*Evidence, er
 	lines := map[string]map[int]bool{} // that set-up commands stand in, by source
 	for _, name := range names {
 		for _, in := range evidence.Inputs(name, stdin) {
-			text, again, err := peek(in)
-			if err != nil || !setup.Is(text) {
+			whole, again, err := in.Whole(setup.MaxText)
+			text := string(whole)
+			if err != nil || whole == nil || !setup.Is(text) {
 				rest = append(rest, again)
 				continue
 			}
@@ -62,32 +62,6 @@ func (e *Evidence) keep(read *evidence.Report, lines map[string]map[int]bool) {
 		n.Text = dialect.Excerpt(n.Text)
 		e.NotUnderstood = append(e.NotUnderstood, n)
 	}
-}
-
-// peek reads the start of an input, to see what it is. The input that it returns
-// reads the whole once more.
-func peek(in evidence.Input) (string, evidence.Input, error) {
-	f, err := in.Open()
-	if err != nil {
-		in.Open = func() (io.ReadCloser, error) { return nil, err }
-		return "", in, err
-	}
-	head, err := io.ReadAll(io.LimitReader(f, setup.MaxText+1))
-	if err != nil || len(head) > setup.MaxText { // too large, or stopped: read on where it stopped
-		in.Open = func() (io.ReadCloser, error) {
-			return readCloser{io.MultiReader(strings.NewReader(string(head)), f), f}, nil
-		}
-		return "", in, err
-	}
-	f.Close()
-	text := string(head)
-	in.Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
-	return text, in, nil
-}
-
-type readCloser struct {
-	io.Reader
-	io.Closer
 }
 
 // setupTool is the tool of facts that commands set.
@@ -170,25 +144,4 @@ func (a *auditor) names() map[string]nodeID {
 		}
 	}
 	return a.byName
-}
-
-var digits = regexp.MustCompile(`\d+`)
-
-// comparePorts orders names of ports by the numbers in them.
-func comparePorts(x, y string) int {
-	nx, ny := digits.FindAllString(x, -1), digits.FindAllString(y, -1)
-	px, py := digits.ReplaceAllString(x, "#"), digits.ReplaceAllString(y, "#")
-	if c := strings.Compare(px, py); c != 0 {
-		return c
-	}
-	for i := range nx {
-		a, b := strings.TrimLeft(nx[i], "0"), strings.TrimLeft(ny[i], "0")
-		if len(a) != len(b) {
-			return len(a) - len(b)
-		}
-		if c := strings.Compare(a, b); c != 0 {
-			return c
-		}
-	}
-	return strings.Compare(x, y)
 }

@@ -3,6 +3,7 @@ package importer
 import (
 	"fmt"
 	"slices"
+	"weir/internal/field/dialect"
 
 	"weir/internal/answer/audit"
 	"weir/internal/field/inventory"
@@ -44,7 +45,7 @@ func (k *knowledge) outliers() []audit.Finding {
 	if len(leaves) < 2 { // all on one leaf: no rails
 		return out
 	}
-	slices.SortFunc(cards, compareNames)
+	slices.SortFunc(cards, dialect.CompareNames)
 	for _, l := range k.links {
 		want, ok := rail[l.a.port]
 		if !ok || k.devices[l.a.node].kind != inventory.Host || l.b.node == want {

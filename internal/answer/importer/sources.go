@@ -32,7 +32,7 @@ func Gather(ctx context.Context, names []string, stdin io.Reader) (*Sources, err
 	for _, name := range names {
 		s.roots = append(s.roots, filepath.ToSlash(filepath.Clean(name)))
 		for _, in := range evidence.Inputs(name, stdin) {
-			text, again, err := whole(in)
+			text, again, err := in.Whole(maxWhole)
 			if err == nil && text != nil {
 				if g := inventory.Read(text, in.Name); g != nil {
 					s.Graphs = append(s.Graphs, g)
@@ -53,29 +53,6 @@ func Gather(ctx context.Context, names []string, stdin io.Reader) (*Sources, err
 // maxWhole bounds what is looked at as an inventory; larger inputs go to the
 // parsers of tools, which read them in a stream.
 const maxWhole = 64 << 20
-
-// whole reads an input at once, nil where it is too large. The input that it
-// returns reads it once more.
-func whole(in evidence.Input) ([]byte, evidence.Input, error) {
-	f, err := in.Open()
-	if err != nil {
-		in.Open = func() (io.ReadCloser, error) { return nil, err }
-		return nil, in, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxWhole+1))
-	if err != nil || len(text) > maxWhole {
-		in.Open = func() (io.ReadCloser, error) {
-			return struct {
-				io.Reader
-				io.Closer
-			}{io.MultiReader(strings.NewReader(string(text)), f), f}, nil
-		}
-		return nil, in, err
-	}
-	f.Close()
-	in.Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(string(text))), nil }
-	return text, in, nil
-}
 
 // places are directories of collections, and of trees of a machine, that are no
 // device's name.

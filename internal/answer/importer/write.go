@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"weir/internal/field/dialect"
 
 	"weir/internal/cluster"
 	"weir/internal/field/inventory"
 	"weir/internal/input"
-	"weir/internal/qos"
 	"weir/units"
 )
 
@@ -127,7 +127,7 @@ func (k *knowledge) classOf(d *device, ports []string, speeds []units.BitRate) h
 			c.cards = append(c.cards, p)
 		}
 	}
-	slices.SortFunc(c.cards, compareNames)
+	slices.SortFunc(c.cards, dialect.CompareNames)
 	for range unnamed {
 		c.cards = append(c.cards, "")
 	}
@@ -162,21 +162,6 @@ func commonest[T comparable](list []T) (best T) {
 	return best
 }
 
-// cardModels are the catalogue's names of what drivers call a board (PCI device
-// ids of the mlx5 driver), and of what sysfs calls others.
-var cardModels = []struct{ pattern, model string }{
-	{`MT4119`, "connectx-5"}, {`MT4123`, "connectx-6"}, {`MT4125`, "connectx-6-dx"}, {`MT4129`, "connectx-7"}, {`MT4131`, "connectx-8"}, {`MT41692`, "bluefield-3"},
-}
-
-func cardModel(s string) string {
-	for _, m := range cardModels {
-		if strings.HasPrefix(s, m.pattern) {
-			return m.model
-		}
-	}
-	return ""
-}
-
 func (k *knowledge) writeClass(b *bytes.Buffer, c *hostClass) {
 	fmt.Fprintf(b, "  - class: %s\n    count: %d\n    names:\n", c.name, len(c.hosts))
 	for _, d := range c.hosts {
@@ -205,33 +190,6 @@ func (k *knowledge) writeClass(b *bytes.Buffer, c *hostClass) {
 		fmt.Fprintf(b, "      devices: [%s]\n", strings.Join(quotedAll(c.cards), ", "))
 	}
 	k.writeAddresses(b, c)
-}
-
-// usualSpeed is that of the card which the cluster file has by default.
-const usualSpeed = 400 * units.Gbps
-
-// slowestLeaf is the highest rate that all switches of a class offer.
-func (k *knowledge) slowestLeaf(c *hostClass) units.BitRate {
-	limit := usualSpeed
-	for _, l := range k.links {
-		if slices.ContainsFunc(c.hosts, func(d *device) bool { return d.name == l.a.node }) {
-			if m, ok := cluster.LookupSwitch(hardwareModel(k.devices[l.b.node])); ok {
-				limit = min(limit, m.Speed)
-			}
-		}
-	}
-	return limit
-}
-
-// hardwareModel is the catalogue's name of a switch's hardware, "" where it has
-// none that runs the switch's system.
-func hardwareModel(d *device) string {
-	for _, m := range switchModels {
-		if c, ok := cluster.LookupSwitch(m.model); ok && m.pattern.MatchString(d.model) && (d.system == "" || slices.Contains(c.OS, d.system)) {
-			return m.model
-		}
-	}
-	return ""
 }
 
 // writeAddresses lists addresses if all are known.
@@ -274,16 +232,6 @@ func (k *knowledge) tiers() map[string]int {
 	return tier
 }
 
-// switchModels are the catalogue's names of hardware as switches call it.
-var switchModels = []struct {
-	pattern *regexp.Regexp
-	model   string
-}{
-	{regexp.MustCompile(`(?i)\bM?SN2\d{3}`), "spectrum-1"}, {regexp.MustCompile(`(?i)\bM?SN3\d{3}`), "spectrum-2"},
-	{regexp.MustCompile(`(?i)\bM?SN4\d{3}`), "spectrum-3"}, {regexp.MustCompile(`(?i)\bM?SN5\d{3}`), "spectrum-4"},
-	{regexp.MustCompile(`(?i)msn2\d{3}`), "spectrum-1"}, {regexp.MustCompile(`(?i)msn3\d{3}`), "spectrum-2"}, {regexp.MustCompile(`(?i)msn4\d{3}`), "spectrum-3"},
-}
-
 func (k *knowledge) switchLine(d *device, tier int) string {
 	model := hardwareModel(d)
 	if model == "" {
@@ -299,50 +247,6 @@ func (k *knowledge) switchLine(d *device, tier int) string {
 		k.unknown = append(k.unknown, d.name+": its operating system (fabric.switches.os): the model's first stands for it")
 	}
 	return s + "}"
-}
-
-// standIn is a model that runs the system at the fastest port's speed.
-func (k *knowledge) standIn(d *device) string {
-	var fastest units.BitRate
-	for _, s := range d.speed {
-		fastest = max(fastest, s)
-	}
-	stated := fastest > 0
-	fastest = max(fastest, k.usedSpeed(d))
-	if d.system == "" && !stated {
-		k.unknown = append(k.unknown, d.name+": its model (fabric.switches.model): the usual one for the speed stands for it")
-		return ""
-	}
-	best := ""
-	var speed units.BitRate
-	for _, m := range cluster.Switches() {
-		if (d.system == "" || slices.Contains(m.OS, d.system)) && m.Speed >= fastest && (best == "" || m.Speed < speed) {
-			best, speed = m.Name, m.Speed
-		}
-	}
-	said := ""
-	if d.model != "" {
-		said = " " + strconv.Quote(d.model)
-	}
-	k.unknown = append(k.unknown, fmt.Sprintf("%s: its model%s (fabric.switches.model): %s stands for it, which runs its system at its speed", d.name, said, best))
-	return best
-}
-
-// usedSpeed is the rate that the cards of a switch's hosts need of it.
-func (k *knowledge) usedSpeed(d *device) units.BitRate {
-	for _, l := range k.links {
-		if l.b.node == d.name && k.devices[l.a.node].kind == inventory.Host {
-			for _, c := range k.devices[l.a.node].cards {
-				if c.speed > 0 {
-					return c.speed
-				}
-			}
-		}
-	}
-	if len(d.speed) > 0 {
-		return 0
-	}
-	return usualSpeed
 }
 
 func (k *knowledge) linkLine(l link) string {
@@ -391,124 +295,4 @@ func rateText(r units.BitRate) string {
 		return strconv.FormatInt(int64(r/units.Gbps), 10) + "Gbps"
 	}
 	return strconv.FormatInt(int64(r/units.Mbps), 10) + "Mbps"
-}
-
-// sizeText writes a size so that it reads back the same.
-func sizeText(n units.Bytes) string {
-	switch {
-	case n%units.KiB == 0:
-		return strconv.FormatInt(int64(n/units.KiB), 10) + "KiB"
-	case n%units.KB == 0:
-		return strconv.FormatInt(int64(n/units.KB), 10) + "KB"
-	}
-	return strconv.FormatInt(int64(n), 10) + "B"
-}
-
-// A setting is one line of the qos part.
-type setting struct{ path, value string }
-
-// intent reads the plan's terms out of one port.
-func intent(p *qos.Port) []setting {
-	var out []setting
-	add := func(path string, format string, args ...any) {
-		out = append(out, setting{path, fmt.Sprintf(format, args...)})
-	}
-	lossless := func(d uint8) bool { return p.Lossless(d) }
-	dscp := -1
-	if lossless(26) {
-		dscp = 26
-	}
-	for d := uint8(0); d < 64 && dscp < 0; d++ {
-		if lossless(d) {
-			dscp = int(d)
-		}
-	}
-	if dscp < 0 {
-		return nil
-	}
-	prio := p.Priority(uint8(dscp))
-	add("qos.roce.dscp", "%d", dscp)
-	add("qos.roce.priority", "%d", prio)
-	if q := p.Priority(48); q < qos.Priorities && q != prio && q != p.Priority(0) {
-		add("qos.cnp.priority", "%d", q)
-	}
-	if p.MTU >= 1280 && p.MTU <= 16384 {
-		add("qos.port_mtu", "%d", p.MTU)
-	}
-	queue := p.Queue(uint8(dscp))
-	if queue >= qos.Priorities {
-		queue = prio
-	}
-	if e := &p.Queues[queue]; e.ECN == qos.On && e.Max > e.Min && e.Min > 0 && e.Raw.Unit == "" {
-		add("qos.ecn.min", "%s", sizeText(e.Min))
-		add("qos.ecn.max", "%s", sizeText(e.Max))
-		if e.Probability >= 0 {
-			add("qos.ecn.probability", "%g%%", e.Probability*100)
-		}
-	} else if e.ECN == qos.Off {
-		add("qos.ecn.enabled", "false")
-	}
-	return out
-}
-
-// settings is what most ports agree on; where others differ stands in conflicts.
-func (k *knowledge) settings() []setting {
-	votes := map[setting]int{}
-	who := map[setting]qosSeen{}
-	var order []string
-	for _, s := range k.qos {
-		for _, v := range intent(s.port) {
-			votes[v]++
-			if _, ok := who[v]; !ok {
-				who[v] = s
-			}
-			if !slices.Contains(order, v.path) {
-				order = append(order, v.path)
-			}
-		}
-	}
-	var out []setting
-	for _, path := range order {
-		var best setting
-		for v, n := range votes {
-			if v.path == path && (best.path == "" || n > votes[best] || n == votes[best] && v.value < best.value) {
-				best = v
-			}
-		}
-		out = append(out, best)
-		var others []setting
-		for v := range votes {
-			if v.path == path && v != best {
-				others = append(others, v)
-			}
-		}
-		slices.SortFunc(others, func(x, y setting) int { return strings.Compare(x.value, y.value) })
-		for _, v := range others {
-			k.conflicts = append(k.conflicts, Conflict{Where: path, Kept: best.value, Other: v.value + " on " + who[v].device + "/" + who[v].port.Name, From: who[v].source})
-		}
-	}
-	return out
-}
-
-func (k *knowledge) writeQoS(b *bytes.Buffer) {
-	list := k.settings()
-	if len(list) == 0 {
-		k.unknown = append(k.unknown, "queues, PFC and ECN (qos): no configuration with a lossless class was read; the defaults stand for them")
-		return
-	}
-	b.WriteString("\nqos:\n")
-	open := ""
-	for _, s := range list {
-		parts := strings.Split(s.path, ".")
-		if len(parts) == 3 {
-			if parts[1] != open {
-				open = parts[1]
-				fmt.Fprintf(b, "  %s:\n", open)
-			}
-			fmt.Fprintf(b, "    %s: %s\n", parts[2], s.value)
-			continue
-		}
-		open = ""
-		fmt.Fprintf(b, "  %s: %s\n", parts[1], s.value)
-	}
 }

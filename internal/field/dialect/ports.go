@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"weir/units"
@@ -84,6 +86,24 @@ func letterPrefix(s string) int {
 		}
 	}
 	return 0
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// CompareNames orders names of ports and devices by the numbers in them: swp2
+// before swp10, Ethernet1/2 before Ethernet1/10.
+func CompareNames(x, y string) int {
+	if c := strings.Compare(digits.ReplaceAllString(x, "#"), digits.ReplaceAllString(y, "#")); c != 0 {
+		return c
+	}
+	nx, ny := digits.FindAllString(x, -1), digits.FindAllString(y, -1)
+	for i := range nx {
+		a, b := strings.TrimLeft(nx[i], "0"), strings.TrimLeft(ny[i], "0")
+		if c := cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)); c != 0 {
+			return c
+		}
+	}
+	return strings.Compare(x, y)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

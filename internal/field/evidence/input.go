@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,29 @@ type Input struct {
 // Text returns an Input of a text in memory.
 func Text(name, text string) Input {
 	return Input{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
+}
+
+// Whole reads an input at once, to see what it is; nil where it is larger than
+// limit. The input that it returns reads the same once more, from the start.
+func (in Input) Whole(limit int64) ([]byte, Input, error) {
+	f, err := in.Open()
+	if err != nil {
+		in.Open = func() (io.ReadCloser, error) { return nil, err }
+		return nil, in, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil || int64(len(text)) > limit { // read on where it stopped
+		in.Open = func() (io.ReadCloser, error) {
+			return struct {
+				io.Reader
+				io.Closer
+			}{io.MultiReader(bytes.NewReader(text), f), f}, nil
+		}
+		return nil, in, err
+	}
+	f.Close()
+	in.Open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	return text, in, nil
 }
 
 // ReadPaths reads files, directories, archives and, for "-", standard input.
