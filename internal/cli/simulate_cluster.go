@@ -64,6 +64,11 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 	if err := f.needsTraining(c); err != nil {
 		return nil, err
 	}
+	if twin.Fidelity(f.fidelity) == twin.Flows {
+		if err := twin.NeedsPackets(c); err != nil {
+			return nil, refused(fmt.Errorf("%s: --fidelity flow: %w", name, err))
+		}
+	}
 	routes, err := runnable(fault.Physical(c))
 	if err != nil {
 		return nil, refused(fmt.Errorf("%s: %w", name, err))

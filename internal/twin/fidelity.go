@@ -49,7 +49,7 @@ func choose(parts []*cluster.Cluster, o *Options) ([]Fidelity, int, error) {
 			out[i] = Flows
 		}
 	}
-	if o.Fidelity != Auto || o.Sample != nil || o.Prepare != nil || unfit(parts[0]) != nil {
+	if o.Fidelity != Auto || o.Sample != nil || o.Prepare != nil || NeedsPackets(parts[0]) != nil {
 		return out, -1, nil
 	}
 	hops := make([]float64, len(parts))
@@ -84,8 +84,8 @@ func choose(parts []*cluster.Cluster, o *Options) ([]Fidelity, int, error) {
 	}
 }
 
-// unfit says why a cluster needs packets; nil: it does not.
-func unfit(c *cluster.Cluster) error {
+// NeedsPackets says why a cluster needs packets; nil: it does not.
+func NeedsPackets(c *cluster.Cluster) error {
 	for i := range c.Jobs {
 		if c.Jobs[i].Transport != c.Transport {
 			return fmt.Errorf("job %s: transport %s beside %s needs packets", c.Jobs[i].Name, c.Jobs[i].Transport, c.Transport)
@@ -100,7 +100,7 @@ func unfit(c *cluster.Cluster) error {
 
 // fluid runs the jobs of a cluster on the fluid model.
 func fluid(ctx context.Context, c *cluster.Cluster, o *Options) (*Result, error) {
-	if err := unfit(c); err != nil {
+	if err := NeedsPackets(c); err != nil {
 		return nil, err
 	}
 	c = fault.Physical(c)
