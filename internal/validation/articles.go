@@ -16,8 +16,9 @@ const article = "published field figures, examined in docs/articles"
 func articleTargets() []Target {
 	return []Target{
 		{ID: "S1", Title: "256-node BERT-large: one bucket, and the utilisation of large messages", Source: article, Long: true, Run: bertLarge},
-		{ID: "S2", Title: "PointPillars on 64 x 8 A100", Source: article, Run: pointPillars},
+		{ID: "S2", Title: "PointPillars on 64 x 8 A100", Source: article, Long: true, Run: pointPillars},
 		{ID: "S3", Title: "ResNet-50: 8 h to 5 h", Source: article, Run: resNet},
+		{ID: "S4", Title: "ECN threshold too low: 30 % of theoretical bandwidth", Source: article, Run: lowThreshold},
 		{ID: "S5", Title: "Eight cards of one server to eight of another: hash collision", Source: article, Run: hashCollision},
 		{ID: "S6", Title: "Fixed source port on two equal links", Source: article, Run: fixedSourcePort},
 	}
@@ -133,6 +134,14 @@ func resNet(ctx context.Context) ([]Row, error) {
 		Near("time with RoCEv2 over time with TCP, 5 h over 8 h", 0.625, float64(fast.Time)/float64(slow.Time), 0.05, ""),
 		Near("ratio of communication times", 7.25, float64(slow.ExposedCommunication)/float64(fast.ExposedCommunication), 0.10, ""),
 	}, nil
+}
+
+func lowThreshold(ctx context.Context) ([]Row, error) {
+	r, err := runExample(ctx, "incast-8to1.yaml", "qos.ecn.min=10KB", "qos.ecn.max=12KB", "qos.ecn.probability=100%", "job.size=128M")
+	if err != nil {
+		return nil, err
+	}
+	return []Row{Points("8 flows into one port, marking from 10 to 12 KB", 30, 100*r.Network.BusiestEgress.Share, 4, "% of line")}, nil
 }
 
 func hashCollision(ctx context.Context) ([]Row, error) {

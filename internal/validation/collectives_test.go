@@ -1,28 +1,8 @@
 package validation
 
-import (
-	"context"
-	"os"
-	"testing"
-)
+import "testing"
 
 // The short targets of collectives are met, or missed with the reason in the row.
 func TestCollectiveTargets(t *testing.T) {
-	for _, target := range collectiveTargets() {
-		if target.Long && os.Getenv("WEIR_LONG") == "" {
-			continue
-		}
-		t.Run(target.ID, func(t *testing.T) {
-			rows, err := target.Run(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range rows {
-				if r.Status == Missed && r.Note == "" {
-					t.Errorf("%s: got %s, want %s (%s)", r.Case, r.Measured, r.Expected, r.Tolerance)
-				}
-				t.Logf("%-8s %s: %s, want %s", r.Status, r.Case, r.Measured, r.Expected)
-			}
-		})
-	}
+	checkTargets(t, collectiveTargets())
 }
