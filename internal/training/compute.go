@@ -8,10 +8,6 @@ var peaks = map[string]float64{
 	"v100": 125e12, "a100": 312e12, "h100": 989e12, "h200": 989e12, "b200": 2250e12, "mi300x": 1307e12,
 }
 
-// DefaultEfficiency is the share of a GPU's peak that large transformers
-// reach; Llama 3 405B reports 38 to 43 % on H100.
-const DefaultEfficiency = 0.4
-
 // FLOPs returns the floating-point operations of one step over all GPUs: three
 // times the forward pass, which takes two for each parameter and token, and
 // four for each pair of tokens, layer and hidden unit in attention (Megatron-LM
