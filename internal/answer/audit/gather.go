@@ -22,6 +22,10 @@ func Gather(ctx context.Context, names []string, stdin io.Reader) (*Evidence, er
 		for _, in := range evidence.Inputs(name, stdin) {
 			whole, again, err := in.Whole(setup.MaxText)
 			text := string(whole)
+			if m, ok := setup.Manifest(text, in.Name, in.Host); ok && err == nil {
+				e.Facts = append(e.Facts, m.Facts...)
+				continue
+			}
 			if err != nil || whole == nil || !setup.Is(text) {
 				rest = append(rest, again)
 				continue

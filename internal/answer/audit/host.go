@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -116,28 +117,34 @@ func dscpText(d uint64) string { return fmt.Sprintf("DSCP %d (traffic class %d)"
 // checkEnvironment looks at the variables and kernel settings of a host.
 func (a *auditor) checkEnvironment(id cluster.NodeID, host *cluster.Host, d *device) {
 	h := &hostCheck{a: a, node: id}
-	last := map[string]*fact.Fact{}
-	for _, list := range d.facts {
-		for _, i := range list {
+	last := map[[2]string]*fact.Fact{} // by key and source: the last one of a source counts
+	for _, part := range d.facts {
+		for _, i := range part {
 			f := &a.e.Facts[i]
-			if strings.HasPrefix(f.Key, "nccl.env.") || strings.HasPrefix(f.Key, "sysctl.") || strings.HasPrefix(f.Key, "env.") {
-				// The shell's reading of a line goes before a plain one.
-				if old := last[f.Key]; old == nil || old.Origin.Source != f.Origin.Source || old.Origin.Line != f.Origin.Line {
-					last[f.Key] = f
-				}
+			if !strings.HasPrefix(f.Key, "nccl.env.") && !strings.HasPrefix(f.Key, "sysctl.") {
+				continue
+			}
+			// The shell's reading of a line goes before a plain one.
+			k := [2]string{f.Key, f.Origin.Source}
+			if old := last[k]; old == nil || old.Origin.Line < f.Origin.Line {
+				last[k] = f
 			}
 		}
 	}
-	keys := make([]string, 0, len(last))
-	for k := range last {
-		keys = append(keys, k)
+	var list []*fact.Fact
+	for _, f := range last {
+		list = append(list, f)
 	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		f := last[key]
-		if name, ok := strings.CutPrefix(key, "nccl.env."); ok {
+	slices.SortStableFunc(list, func(x, y *fact.Fact) int {
+		return cmp.Or(strings.Compare(x.Key, y.Key), strings.Compare(x.Value.String(), y.Value.String()), strings.Compare(x.Origin.Source, y.Origin.Source), x.Origin.Line-y.Origin.Line)
+	})
+	list = slices.CompactFunc(list, func(x, y *fact.Fact) bool { // each value of a name is judged once
+		return x.Key == y.Key && x.Value.String() == y.Value.String()
+	})
+	for _, f := range list {
+		if name, ok := strings.CutPrefix(f.Key, "nccl.env."); ok {
 			h.variable(name, f.Value.String(), f, host)
-		} else if name, ok := strings.CutPrefix(key, "sysctl."); ok && len(host.NICs) > 1 {
+		} else if name, ok := strings.CutPrefix(f.Key, "sysctl."); ok && len(host.NICs) > 1 {
 			h.sysctl(name, f)
 		}
 	}

@@ -25,6 +25,18 @@ func (r *reader) write(line uint, path, value string) {
 		if value == "0" || value == "1" {
 			r.put(line, r.nic(m[1]), "dcqcn."+m[2]+".priority."+m[3], fact.OfBool(value == "1"))
 		}
+	} else if m := bnxtFile.FindStringSubmatch(path); m != nil {
+		r.understood(line)
+		switch nic := r.nic(m[1]); m[2] {
+		case "roce_dscp":
+			r.number(line, nic, "roce.dscp", value)
+		case "cnp_dscp":
+			r.number(line, nic, "dcqcn.cnp_dscp", value)
+		case "cnp_prio":
+			r.number(line, nic, "dcqcn.cnp_priority", value)
+		case "ecn_enable":
+			r.put(line, nic, "dcqcn.enabled", fact.OfBool(value != "0"))
+		}
 	} else if m := procFile.FindStringSubmatch(path); m != nil {
 		r.understood(line)
 		r.text(line, r.hostSubject(), "sysctl."+strings.ReplaceAll(m[1], "/", "."), value)
@@ -46,5 +58,6 @@ var (
 	pointFile  = regexp.MustCompile(`/net/(@?[\w.:-]+)/ecn/roce_([nr]p)/enable/([0-7])$`)
 	procFile   = regexp.MustCompile(`^/proc/sys/([\w./-]+)$`)
 	paramsFile = regexp.MustCompile(`(?:/mlx5/|mlx5_core/)?(@?[\w.:-]+)/cc_params/(\w+)$`)
+	bnxtFile   = regexp.MustCompile(`bnxt_re/([\w.:-]+)/ports/\d+/cc/(roce_dscp|cnp_dscp|cnp_prio|ecn_enable)$`)
 	mtuFile    = regexp.MustCompile(`/net/(@?[\w.:-]+)/mtu$`)
 )

@@ -83,6 +83,21 @@ func TestNearestOption(t *testing.T) {
 	}
 }
 
+func TestManifests(t *testing.T) {
+	for _, text := range []string{
+		"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - env:\n        - {name: NCCL_IB_TC, value: \"106\"}\n        - name: NCCL_IB_HCA\n          value: =mlx5_0\n",
+		"[Unit]\nDescription=x\n[Service]\nEnvironment=\"NCCL_IB_TC=106\"\nEnvironment=NCCL_IB_HCA==mlx5_0\n",
+	} {
+		r, ok := setup.Manifest(text, "x", "h1")
+		if got := facts(r); !ok || !slices.Equal(got, []string{"h1 nccl.env.NCCL_IB_TC 106", "h1 nccl.env.NCCL_IB_HCA =mlx5_0"}) {
+			t.Errorf("%v %q", ok, got)
+		}
+	}
+	if _, ok := setup.Manifest("hostname x\n", "x", ""); ok {
+		t.Error("a configuration is taken for a manifest")
+	}
+}
+
 func TestProseIsNoSetup(t *testing.T) {
 	for _, text := range []string{"The switch sends pause on priority 3.\n", "hostname leaf-0\ninterface Ethernet1/1\n", "NCCL WARN something\n"} {
 		if setup.Is(text) {
@@ -121,6 +136,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("line %d of %d: %+v", x.Origin.Line, lines, x)
 			}
 		}
+		setup.Manifest(text, "x", "h")
 		for _, m := range r.Mistakes {
 			if m.Line < 1 || m.Line > lines || m.Explanation == "" {
 				t.Fatalf("%+v of %d lines", m, lines)

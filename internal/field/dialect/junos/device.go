@@ -1,7 +1,9 @@
 package junos
 
 import (
+	"maps"
 	slashpath "path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -281,7 +283,9 @@ func (p *parser) queues(port *qos.Port, t *portText) {
 		port.Explain("schedule", reason)
 		return
 	}
-	for name, sched := range m {
+	// In order: two classes may share a queue, and the last one's scheduler counts.
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		sched := m[name]
 		c, s := p.classes[name], p.schedulers[sched]
 		if c == nil || c.queue >= qos.Priorities {
 			continue
