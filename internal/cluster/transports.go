@@ -40,9 +40,9 @@ type TCPModel struct {
 	Segment               float64 // each segment received: driver, GRO, its way through IP and TCP
 	Ack                   float64 // each acknowledgement received
 	Interrupt             float64 // each interrupt
-	Wake                  float64 // a thread that sleeps until data come
 	InterruptDelay        units.Time
-	SameCore              bool // interrupts on the core of the thread that reads (aRFS); else on others (RSS)
+	WakeDelay             units.Time // until a thread runs that slept until data came
+	SameCore              bool       // interrupts on the core of the thread that reads (aRFS); else on others (RSS)
 }
 
 // InfiniBandModel holds the parameters of a fabric of InfiniBand switches.
@@ -93,7 +93,7 @@ var (
 		{key{name: "ack", kind: number, min: 0, max: 1e6, def: "1000", doc: "Cycles for each acknowledgement received."}, "as segment", true},
 		{key{name: "interrupt", kind: number, min: 0, max: 1e6, def: "3000", doc: "Cycles of an interrupt, until polling begins."}, "latency of 2 KB", true},
 		{key{name: "interrupt_delay", kind: duration, min: 0, max: 1e10, def: "6.8us", doc: "From a packet's arrival at an idle queue to its interrupt (coalescing)."}, "latency of 2 KB: 25.4 us on 2.2 GHz cores (Zhu et al., SIGCOMM 2015, figure 1) with 25 % tolerance, and the all-reduce of 25 MiB over 256 nodes in 8.7 ms with two threads a connection (examples/bert-large-256.yaml)", true},
-		{key{name: "wake", kind: number, min: 0, max: 1e7, def: "20000", doc: "Cycles to wake a thread that sleeps until data come. NCCL's proxies poll instead."}, "latency of 2 KB", true},
+		{key{name: "wake_delay", kind: duration, min: 0, max: 1e10, def: "9us", doc: "Until a thread runs that slept until data came. NCCL's proxies poll instead."}, "latency of 2 KB", true},
 		{key{name: "steering", kind: choice, choices: []string{"rss", "arfs"}, def: "rss", doc: "Where interrupts are served: rss on cores of their own, arfs on the core of the thread that reads."}, "default of Linux", false},
 	}
 	infinibandTable = []parameter{
@@ -139,7 +139,7 @@ func (b *builder) transports() error {
 		Batch:        n.bytes("batch"),
 		SendByte:     n.float("send_byte"), ReceiveByte: n.float("receive_byte"),
 		SendCall: n.float("send_call"), ReceiveCall: n.float("receive_call"),
-		Segment: n.float("segment"), Ack: n.float("ack"), Interrupt: n.float("interrupt"), Wake: n.float("wake"),
+		Segment: n.float("segment"), Ack: n.float("ack"), Interrupt: n.float("interrupt"), WakeDelay: n.time("wake_delay"),
 		InterruptDelay: n.time("interrupt_delay"), SameCore: n.string("steering") == "arfs",
 	}
 	n = b.root.at("transports").at("infiniband")

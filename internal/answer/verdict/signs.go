@@ -39,6 +39,16 @@ func findings(c *cluster.Cluster, r *twin.Result, share float64) []finding.Findi
 	return out
 }
 
+// hasTCP tells whether jobs of the cluster use TCP.
+func hasTCP(c *cluster.Cluster) bool {
+	for i := range c.Jobs {
+		if c.Jobs[i].Transport == cluster.TCP {
+			return true
+		}
+	}
+	return c.Transport == cluster.TCP
+}
+
 func evidence(format string, args ...any) finding.Evidence {
 	return finding.Evidence{Source: "simulation", Text: fmt.Sprintf(format, args...)}
 }
@@ -64,8 +74,11 @@ func losslessDrops(c *cluster.Cluster, r *twin.Result, _ float64) (finding.Findi
 	return f, true
 }
 
-func otherDrops(_ *cluster.Cluster, r *twin.Result, _ float64) (finding.Finding, bool) {
+func otherDrops(c *cluster.Cluster, r *twin.Result, _ float64) (finding.Finding, bool) {
 	t := r.Network.Totals
+	if hasTCP(c) && t.Drops*100 < t.DataPackets { // TCP finds its rate by losses
+		return finding.Finding{}, false
+	}
 	if t.Drops <= t.LosslessDrops || t.RetransmittedPackets == 0 {
 		return finding.Finding{}, false
 	}
@@ -82,7 +95,7 @@ func otherDrops(_ *cluster.Cluster, r *twin.Result, _ float64) (finding.Finding,
 // below what coincidence puts into a queue marks an uncongested link.
 func marksTooEarly(c *cluster.Cluster, r *twin.Result, share float64) (finding.Finding, bool) {
 	t := r.Network.Totals
-	if share >= healthy || !c.QoS.ECN.Enabled || t.DataPackets == 0 {
+	if share >= healthy || !c.QoS.ECN.Enabled || c.Transport == cluster.TCP || t.DataPackets == 0 {
 		return finding.Finding{}, false
 	}
 	marks := float64(t.ECNMarkedPackets) / float64(t.DataPackets)
@@ -140,7 +153,7 @@ func pausedWithoutMarks(c *cluster.Cluster, r *twin.Result, share float64) (find
 	for _, tier := range r.Network.Tiers {
 		paused = max(paused, tier.PauseShare)
 	}
-	if share >= healthy || paused < longPause || t.ECNMarkedPackets*1000 > t.DataPackets {
+	if share >= healthy || c.Transport == cluster.InfiniBand || paused < longPause || t.ECNMarkedPackets*1000 > t.DataPackets {
 		return finding.Finding{}, false
 	}
 	f := finding.Finding{

@@ -38,7 +38,7 @@ type hostCores struct{ threads, interrupts uint32 }
 type costs struct {
 	sendByte, receiveByte          float64 // picoseconds
 	sendCall, receiveCall, segment units.Time
-	ack, interrupt, wake           units.Time
+	ack, interrupt                 units.Time
 }
 
 // A socket is one direction of a TCP connection, both ends.
@@ -89,6 +89,7 @@ const (
 	tcpHeed             // the sender's interrupt for acknowledgements comes
 	tcpHeeded           // the sender's stack has taken them
 	tcpTimer            // retransmission
+	tcpWoken            // the reader, who has slept, runs
 
 	tcpBits    = 3
 	maxSockets = 1 << (indexBits - tcpBits)
@@ -121,7 +122,7 @@ func (s *Sim) buildTCP() {
 		t.costs[h] = costs{
 			sendByte: m.SendByte * cycle, receiveByte: m.ReceiveByte * cycle,
 			sendCall: at(m.SendCall), receiveCall: at(m.ReceiveCall), segment: at(m.Segment),
-			ack: at(m.Ack), interrupt: at(m.Interrupt), wake: at(m.Wake),
+			ack: at(m.Ack), interrupt: at(m.Interrupt),
 		}
 	}
 }
@@ -192,6 +193,8 @@ func (s *Sim) runTCP(index uint32) {
 		s.heedAnswers(id)
 	case tcpHeeded:
 		s.tcpHeeded(id)
+	case tcpWoken:
+		s.takeRead(id)
 	case tcpTimer:
 		s.tcpExpire(id)
 	}

@@ -179,12 +179,19 @@ func (s *Sim) startRead(id uint32) {
 		return
 	}
 	k.reading = true
+	if k.sleeps {
+		s.planTCP(k.to, id, tcpWoken, s.now+s.cluster.TCP.WakeDelay)
+		return
+	}
+	s.takeRead(id)
+}
+
+// takeRead begins a call that receives.
+func (s *Sim) takeRead(id uint32) {
+	k := &s.tcp.all[id]
 	k.taking = uint32(min(k.rcv.Next()-k.read, uint64(s.tcp.batch)))
 	cost := &s.tcp.costs[k.to]
 	d := cost.receiveCall + units.Time(cost.receiveByte*float64(k.taking))
-	if k.sleeps {
-		d += cost.wake
-	}
 	s.planTCP(k.to, id, tcpRead, s.work(k.to, k.rthread, d))
 }
 
@@ -223,11 +230,9 @@ func (s *Sim) tcpRead(id uint32) {
 		}
 	}
 	s.forget(&s.tcp.all[id])
-	if s.tcp.all[id].rcv.Next() != s.tcp.all[id].read {
-		sleeps := s.tcp.all[id].sleeps
-		s.tcp.all[id].sleeps = false // it has not slept
-		s.startRead(id)
-		s.tcp.all[id].sleeps = sleeps
+	if k = &s.tcp.all[id]; !k.reading && k.rcv.Next() != k.read { // without having slept
+		k.reading = true
+		s.takeRead(id)
 	}
 }
 
