@@ -48,9 +48,9 @@ var rules = [...]rule{
 	acs, ats, gdrModule, gdrDistance, pcieLinks, relaxedOrdering, topoFar, topoFile,
 	mtu,
 	curedBy, lag, flows, slowTests,
-	defaultPriority, pfcSettings, ecnSettings, congestionControl, cnpQueue,
+	defaultPriority, unmarked, pfcSettings, headroomDiffers, ecnSettings, congestionControl, recoverySettings, cnpQueue, cnpPriority, copied,
 	linkFlap, linkSpeed, linkErrors, cabling,
-	slowReceiver, globalPause, storm, watchdog, receiverNotReady, loss, marksAndPause, incast, pausedWithoutEnd,
+	slowReceiver, globalPause, storm, pauseRoot, watchdog, receiverNotReady, loss, vanished, marksAndPause, incast, sisters, pausedWithoutEnd,
 	noCommonFact,
 }
 

@@ -204,6 +204,7 @@ func pfcSettings(x *index, v *verdict) {
 		})
 	}
 	switch {
+	case holes(x, v):
 	case len(masks) > 1:
 		var facts []*fact.Fact
 		for _, k := range sortedKeys(masks) {

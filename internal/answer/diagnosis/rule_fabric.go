@@ -2,6 +2,8 @@ package diagnosis
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"weir/internal/finding"
 )
@@ -23,6 +25,7 @@ const (
 // incast: one host receives most of what the network carries, and the queue in
 // front of it holds most of the marks.
 func incast(x *index, v *verdict) {
+	manyToOne(x, v)
 	received := rising(x.counters.byMetric[hostReceived])
 	marks := rising(x.counters.byMetric[swMarks])
 	if len(received) == 0 || len(marks) == 0 || len(x.counters.byMetric[hostReceived]) < 3 {
@@ -109,4 +112,63 @@ func pausedWithoutEnd(x *index, v *verdict) {
 		cause: "pfc-storm", confidence: 0.75, severity: finding.Error, where: at.subject.Host + "/" + at.labels["port"], evidence: movedEvidence([]*series{at}), explains: []symptom{slow, paused, hang},
 		summary: sayf("The port was paused for %s %% of the window: the device behind it sends pause without end.", "该端口在窗口内有 %s %% 的时间被暂停：其后的设备无休止地发送暂停帧。", percent(top)),
 	})
+}
+
+// manyToOne: one host gets several times what the others get, and the queue in
+// front of it is the one that marks or pauses.
+func manyToOne(x *index, v *verdict) {
+	t := x.topologyOf()
+	got := map[string]uint64{}
+	at := map[string]end{}
+	for _, s := range directed(x.counters.byMetric[swPortBytes], "tx") {
+		if d, ok := s.moved(); ok && t.toHost(endOf(s)) {
+			host := t.peer[endOf(s)].node + "/" + t.peer[endOf(s)].port
+			got[host] = max(got[host], d)
+			at[host] = endOf(s)
+		}
+	}
+	for _, s := range directed(x.counters.byMetric[hostBytes], "rx") {
+		if d, ok := s.moved(); ok {
+			name := s.subject.Host + "/" + s.labels["netdev"]
+			got[name] = max(got[name], d)
+		}
+	}
+	if len(got) < leastPorts {
+		return
+	}
+	var sizes []uint64
+	top := ""
+	for _, h := range sortedKeys(got) {
+		sizes = append(sizes, got[h])
+		if got[h] > got[top] {
+			top = h
+		}
+	}
+	slices.Sort(sizes)
+	middle := sizes[len(sizes)/2]
+	if got[top] < 2*middle || got[top]*10 < 18*sizes[len(sizes)-2] {
+		return
+	}
+	host, _, _ := strings.Cut(top, "/")
+	marks := map[end]uint64{}
+	sum := uint64(0)
+	for _, s := range x.counters.rose(swMarks) {
+		d, _ := s.moved()
+		marks[endOf(s)] += d
+		sum += d
+	}
+	c := claim{cause: "incast", confidence: 0.58, severity: finding.Warning, where: host, explains: []symptom{slow, paused},
+		evidence: []finding.Evidence{{Text: top + " got " + strconv.FormatUint(got[top], 10) + " bytes, the median of " + strconv.Itoa(len(got)) + " cards is " + strconv.FormatUint(middle, 10)}},
+		summary:  sayf("%s gets %.1f times what the median card gets: many senders meet at one port, and the fabric can only queue, mark and pause.", "%s 接收的数据是各网卡中位数的 %.1f 倍：多个发送者汇聚到一个端口，网络只能排队、标记与暂停。", host, float64(got[top])/float64(max(middle, 1)))}
+	if e, ok := at[top]; ok {
+		c.where = unite(c.where, e.node+"/"+e.port)
+		if sum > 0 && marks[e]*10 >= sum*3 {
+			c.confidence = 0.76
+			c.evidence = append(c.evidence, finding.Evidence{Text: e.node + "/" + e.port + " set " + percent(float64(marks[e])/float64(sum)) + " % of all marks"})
+		}
+	}
+	if sum == 0 {
+		c.severity = finding.Info
+	}
+	v.claim(c)
 }

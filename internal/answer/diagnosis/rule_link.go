@@ -220,6 +220,21 @@ func cabling(x *index, v *verdict) {
 			groups[f.Subject.Name] = append(groups[f.Subject.Name], f)
 		}
 	}
+	railed := len(groups) < 2 // with one card a host there is nothing to hold it against
+	for _, list := range groups {
+		leaves := map[string]int{}
+		for _, f := range list {
+			device, _, _ := strings.Cut(f.Value.String(), "/")
+			leaves[device]++
+		}
+		top := 0
+		for _, n := range leaves {
+			top = max(top, n)
+		}
+		if len(groups) >= 2 {
+			railed = railed || top*10 >= len(list)*8
+		}
+	}
 	for _, name := range sortedKeys(groups) {
 		count := map[string][]*fact.Fact{}
 		for _, f := range groups[name] {
@@ -233,7 +248,7 @@ func cabling(x *index, v *verdict) {
 			}
 		}
 		for _, d := range sortedKeys(count) {
-			if d == usual || len(count[usual]) < 3 || len(count[d])*4 > len(count[usual]) {
+			if d == usual || len(count[usual]) < 3 || len(count[d])*4 > len(count[usual]) || len(count) > 2 {
 				continue
 			}
 			v.claim(claim{

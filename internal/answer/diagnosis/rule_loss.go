@@ -48,6 +48,12 @@ func reorderedOrLost(x *index, v *verdict, gaps, naks, late []*series) {
 			r.confidence = 0.78
 			r.evidence = append(r.evidence, quote(sprayed))
 		}
+		if links, all := x.conserved(); links >= leastPorts && all {
+			r.confidence = max(r.confidence, 0.78)
+			r.evidence = append(r.evidence, finding.Evidence{Text: strconv.Itoa(links) + " links were compared at both ends: what one end sent the other got"})
+		} else if links >= leastPorts {
+			r.confidence = 0.4 // packets are missing on a link: see there
+		}
 		v.claim(r)
 		c.confidence = 0.5
 	}
@@ -65,7 +71,7 @@ func (x *index) spraying() *fact.Fact {
 
 func onlyTimeouts(x *index, v *verdict, late []*series) {
 	c := claim{
-		cause: "udp4791-blocked", confidence: 0.5, severity: finding.Warning, where: placesOf(late), evidence: append(movedEvidence(late), zeroEvidence(x.counters.byMetric[hostGap])...), explains: []symptom{lost, noAnswer},
+		cause: "udp4791-blocked", confidence: 0.5, after: []string{"pfc-storm", "pfc-deadlock", "mtu-mismatch", "link-down-flap", "gid-index-wrong", "cabling-wrong"}, severity: finding.Warning, where: placesOf(late), evidence: append(movedEvidence(late), zeroEvidence(x.counters.byMetric[hostGap])...), explains: []symptom{lost, noAnswer},
 		summary: say("Nothing comes back at all: timeouts rise and sequence errors do not. A filter on UDP port 4791, a dead peer or a black hole looks like this, congestion does not.", "完全没有应答：超时增长而序号错误不动。UDP 4791 被过滤、对端失效或黑洞会如此，拥塞不会。"),
 	}
 	v.claim(c)

@@ -134,6 +134,9 @@ func globalPause(x *index, v *verdict) {
 		c.where = placesOf(rose)
 	case len(on) > 0:
 		c.confidence = max(c.confidence, 0.55)
+		if _, differ, ok := usual(slices.Concat(x.all("pause.rx"), x.all("pause.tx"))); ok && len(differ) > 0 {
+			c.confidence = 0.84 // a few ports, where the rest of the fabric has it off
+		}
 		if len(x.pfcOn()) == 0 && (len(share) > 0 || x.has("qos.pfc.enabled")) {
 			c.confidence = max(c.confidence, 0.65)
 		}

@@ -247,29 +247,38 @@ func (t *teller) headroom(id cluster.PortID) units.Bytes {
 	return qos.HeadroomDriver(l.Rate, units.Metres(l.Delay/(5*units.Nanosecond)), t.c.QoS.MTU)
 }
 
-// switches tells how each switch marks.
+// switches tells how each switch marks, port by port, as its profile is bound.
 func (t *teller) switches() {
 	for i := range t.c.Nodes {
 		n := &t.c.Nodes[i]
 		if n.Kind != cluster.SwitchNode {
 			continue
 		}
-		id, e := cluster.NodeID(i), t.c.QoS.ECN
-		prio := strconv.Itoa(int(t.c.QoS.RoCE().Priority))
-		s := fact.Subject{Kind: fact.Queue, Host: n.Name, Name: "profile/" + prio}
-		t.tell(id, s, "ecn.enabled", "", "show wred", fact.OfBool(e.Enabled))
-		t.tell(id, s, "ecn.drops", "", "show wred", fact.Value{})
-		if e.Enabled || len(t.changed) > 0 {
-			min, max, p := fact.Value{}, fact.Value{}, fact.Value{}
-			if e.Enabled {
-				min, max, p = fact.OfUint(uint64(e.Min)), fact.OfUint(uint64(e.Max)), fact.OfFloat(100*e.Probability)
+		id := cluster.NodeID(i)
+		for _, p := range n.Ports {
+			if t.c.Ports[p].Link != cluster.LinkID(cluster.None) {
+				t.marking(id, fact.Subject{Kind: fact.Queue, Host: n.Name, Name: t.c.Ports[p].Name + "/" + strconv.Itoa(int(t.c.QoS.RoCE().Priority))})
 			}
-			t.tell(id, s, "ecn.min", "bytes", "show wred", min)
-			t.tell(id, s, "ecn.max", "bytes", "show wred", max)
-			t.tell(id, s, "ecn.probability", "percent", "show wred", p)
 		}
 		t.tell(id, fact.Subject{Kind: fact.Switch, Host: n.Name, Name: n.Name}, "watchdog.enabled", "", "show pfcwd", fact.OfBool(t.c.QoS.Watchdog.Enabled))
 	}
+}
+
+// marking tells how one queue of a switch marks.
+func (t *teller) marking(id cluster.NodeID, s fact.Subject) {
+	e := t.c.QoS.ECN
+	t.tell(id, s, "ecn.enabled", "", "show wred", fact.OfBool(e.Enabled))
+	t.tell(id, s, "ecn.drops", "", "show wred", fact.Value{})
+	if !e.Enabled && len(t.changed) == 0 {
+		return
+	}
+	min, max, p := fact.Value{}, fact.Value{}, fact.Value{}
+	if e.Enabled {
+		min, max, p = fact.OfUint(uint64(e.Min)), fact.OfUint(uint64(e.Max)), fact.OfFloat(100*e.Probability)
+	}
+	t.tell(id, s, "ecn.min", "bytes", "show wred", min)
+	t.tell(id, s, "ecn.max", "bytes", "show wred", max)
+	t.tell(id, s, "ecn.probability", "percent", "show wred", p)
 }
 
 // cards tells what the tools say of each NIC.

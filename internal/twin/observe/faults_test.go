@@ -168,9 +168,9 @@ func TestFaults(t *testing.T) {
 		checks      []check
 		facts       [][3]string // subject, key, value
 	}{
-		{"ecn-threshold-too-low@fabric", incast, []check{{time, "up", 1.5}, {marks, "some", 0}, {pauses, "zero", 0}}, [][3]string{{"leaf-0/profile/3", "ecn.min", "8316"}}},
+		{"ecn-threshold-too-low@fabric", incast, []check{{time, "up", 1.5}, {marks, "some", 0}, {pauses, "zero", 0}}, [][3]string{{"leaf-0/port-0/3", "ecn.min", "8316"}}},
 		{"ecn-threshold-too-high@fabric", tight, []check{{marks, "down", 10}, {pauses, "up", 2}}, nil},
-		{"ecn-not-configured@fabric", tight, []check{{marks, "zero", 0}, {cnps, "zero", 0}, {pauses, "up", 2}}, [][3]string{{"leaf-0/profile/3", "ecn.enabled", "false"}}},
+		{"ecn-not-configured@fabric", tight, []check{{marks, "zero", 0}, {cnps, "zero", 0}, {pauses, "up", 2}}, [][3]string{{"leaf-0/port-0/3", "ecn.enabled", "false"}}},
 		{"pfc-not-enabled-on-path@leaf-0", tight, []check{{drops, "some", 0}, {oos, "some", 0}, {naks, "some", 0}, {pauses, "zero", 0}}, nil},
 		{"pfc-priority-mismatch@host-0/nic-0", tight, []check{{drops, "some", 0}, {"roce_switch_pfc_pause_frames_total{direction=tx,port=port-0}", "some", 0}, {"rdma_roce_pfc_pause_frames_total{direction=rx,instance=host-0}", "zero", 0}}, nil},
 		{"headroom-too-small@leaf-0", tight, []check{{drops, "some", 0}, {pauses, "some", 0}, {oos, "some", 0}}, nil},
@@ -182,7 +182,7 @@ func TestFaults(t *testing.T) {
 		{"congestion-control-off@fabric", tight, []check{{cnps, "zero", 0}, {"rdma_np_ecn_marked_roce_packets_total", "some", 0}, {pauses, "up", 2}}, [][3]string{{"host-0/mlx5_0", "dcqcn.np.priority.3", "false"}}},
 		{"congestion-control-off@host-0", incast, []check{{"rdma_rp_cnp_ignored_total{instance=host-0}", "some", 0}, {"rdma_rp_cnp_ignored_total{instance=host-1}", "zero", 0}}, nil},
 		{"cnp-in-wrong-queue@fabric", incast, []check{{"rdma_netdev_prio_packets_total{priority=6}", "zero", 0}, {handled, "some", 0}}, [][3]string{{"host-8/mlx5_0", "dcqcn.cnp_priority", "3"}}},
-		{"wred-drops-before-pfc@leaf-0", incast, []check{{wred, "some", 0}, {oos, "some", 0}, {naks, "some", 0}, {pauses, "zero", 0}}, [][3]string{{"leaf-0/profile/3", "ecn.drops", "true"}}},
+		{"wred-drops-before-pfc@leaf-0", incast, []check{{wred, "some", 0}, {oos, "some", 0}, {naks, "some", 0}, {pauses, "zero", 0}}, [][3]string{{"leaf-0/port-0/3", "ecn.drops", "true"}}},
 		{"roce-in-default-priority@fabric", incast, []check{{prio0, "some", 0}}, nil},
 		{"dcqcn-recovery-too-slow@fabric", incast, []check{{time, "up", 1.05}}, [][3]string{{"host-0/mlx5_0", "dcqcn.ai_rate", "50000"}}},
 		{"dcqcn-recovery-too-fast@fabric", tight, []check{{cnps, "up", 0}, {pauses, "up", 0}}, nil},
