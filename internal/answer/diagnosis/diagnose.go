@@ -47,10 +47,10 @@ var rules = [...]rule{
 	hcaPrefix, hcaLayers, hcaDown, hcaNoEntry, hcaAddresses, hcaSpeeds, portMerge, socketFallback, containerDevice, memlock, pluginMismatch, driverMismatch,
 	acs, ats, gdrModule, gdrDistance, pcieLinks, relaxedOrdering, topoFar, topoFile,
 	mtu,
-	curedBy, lag, flows, slowTests,
-	defaultPriority, unmarked, pfcSettings, headroomDiffers, ecnSettings, congestionControl, recoverySettings, cnpQueue, cnpPriority, copied,
-	linkFlap, linkSpeed, linkErrors, cabling,
-	slowReceiver, globalPause, storm, pauseRoot, watchdog, receiverNotReady, loss, vanished, marksAndPause, incast, sisters, pausedWithoutEnd,
+	curedBy, lag, fewPairs, flows, slowTests,
+	defaultPriority, unmarked, pfcSettings, headroomDiffers, ecnSettings, thresholdsDiffer, congestionControl, recoverySettings, cnpQueue, cnpPriority, copied, oddPeermem,
+	linkFlap, linkSpeed, linkErrors, cabling, crossed,
+	slowReceiver, globalPause, storm, pauseRoot, watchdog, receiverNotReady, loss, vanished, unheard, marksAndPause, incast, sisters, pausedWithoutEnd,
 	noCommonFact,
 }
 

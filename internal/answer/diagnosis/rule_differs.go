@@ -104,7 +104,7 @@ func headroomDiffers(x *index, v *verdict) {
 // Bounds of DCQCN's increase beyond which recovery is far from any default:
 // the adapters' 5 Mb/s steps every 300 us.
 const (
-	fastestStep  = 200e6  // bits per second of an additive step
+	fastestStep  = 60e6   // bits per second of an additive step
 	slowestTimer = 5000.0 // microseconds between steps
 	slowestStep  = 500e3
 )
@@ -184,5 +184,91 @@ func copied(x *index, v *verdict) {
 			}
 		}
 		v.claim(c)
+	}
+}
+
+// Marking thresholds against the rate of the port: the usual rule is 4 KB for
+// each Gbit/s to begin with (100 KB for each 25 Gbit/s).
+const (
+	usualMin = 4e3 // bytes for each Gbit/s
+	muchLow  = 8
+	muchHigh = 4
+)
+
+// thresholdsDiffer: queues that begin to mark far earlier or later than the
+// rest of the fabric, or than their rate asks for.
+func thresholdsDiffer(x *index, v *verdict) {
+	all := x.all("ecn.min")
+	var sizes []float64
+	for _, f := range all {
+		sizes = append(sizes, number(f))
+	}
+	if len(sizes) == 0 {
+		return
+	}
+	slices.Sort(sizes)
+	middle := sizes[len(sizes)/2]
+	for _, f := range all {
+		port, priority, _ := queueOf(f.Subject)
+		if on, known, _ := x.lossless(port, priority); known && !on {
+			continue
+		}
+		if e := x.about(f.Subject, "ecn.enabled"); e != nil && !boolOf(e) {
+			continue
+		}
+		want, text := middle, "other queues"
+		if speed := x.about(port, "link.speed"); speed != nil && number(speed) > 0 {
+			if w := usualMin * number(speed) / 1e9; len(sizes) < leastPorts || middle > w*muchHigh || middle < w/muchLow {
+				want, text = w, "the usual rule for its rate"
+			}
+		} else if len(sizes) < leastPorts {
+			continue
+		}
+		c := claim{severity: finding.Warning, where: places(f), evidence: quotes(f, x.about(f.Subject, "ecn.max")), explains: []symptom{slow, paused}}
+		switch {
+		case number(f)*2.5 < want:
+			c.cause, c.confidence = "ecn-threshold-too-low", 0.68
+			c.summary = sayf("Marking starts at %d bytes; by %s it would be %.0f: senders are slowed where there is no congestion.", "%[1]d 字节即开始标记；按%[2]s应为 %.0[3]f：没有拥塞时发送端也会被降速。", whole(f), text, want)
+			if low := x.counters.rose(swMarks); total(low) > 0 {
+				c.confidence = 0.76
+				c.evidence = append(c.evidence, movedEvidence(low[:1])...)
+			}
+		case number(f) > 2.5*want:
+			c.cause, c.confidence = "ecn-threshold-too-high", 0.68
+			c.summary = sayf("Marking starts at %d bytes; by %s it would be %.0f: pause acts before senders learn of congestion.", "%[1]d 字节才开始标记；按%[2]s应为 %.0[3]f：发送端得知拥塞之前暂停已先动作。", whole(f), text, want)
+		default:
+			continue
+		}
+		v.claim(c)
+	}
+}
+
+// fewPairs: some processes use one queue pair a connection where the others
+// use several.
+func fewPairs(x *index, v *verdict) {
+	all := x.env("NCCL_IB_QPS_PER_CONNECTION")
+	value, differ, ok := usual(all)
+	if !ok || value == "1" {
+		return
+	}
+	for _, f := range differ {
+		if f.Value.String() != "1" {
+			continue
+		}
+		v.claim(claim{cause: "lag-single-qp", confidence: 0.64, severity: finding.Warning, where: f.Subject.Host, evidence: quotes(f), explains: []symptom{slow},
+			summary: sayf("%s uses one queue pair a connection, the others %s: one hash, so one member of a bond or one path carries it.", "%s 每连接使用一个队列对，其他主机为 %s：只有一个哈希值，因此只走 bond 的一个成员口或一条路径。", nameOr(f.Subject.Host, "A process"), value)})
+	}
+}
+
+// oddPeermem: the peer memory module is missing on some hosts and loaded on
+// the rest.
+func oddPeermem(x *index, v *verdict) {
+	value, differ, ok := usual(x.all("host.peermem"))
+	if !ok || value != "true" {
+		return
+	}
+	for _, f := range differ {
+		v.claim(claim{cause: "gdr-inactive-no-peermem", confidence: 0.66, severity: finding.Warning, where: f.Subject.Host, evidence: quotes(f), explains: []symptom{gdrOff, slow},
+			summary: sayf("The peer memory module is missing on %s and loaded on the other hosts: unless DMA-BUF serves there, GPU data crosses host memory.", "%s 未加载 peer memory 模块，而其他主机已加载：若未使用 DMA-BUF，GPU 数据会经过主机内存。", nameOr(f.Subject.Host, "one host"))})
 	}
 }

@@ -227,3 +227,70 @@ func sisters(x *index, v *verdict) {
 func (x *index) congested() bool {
 	return total(x.counters.rose(swMarks)) >= moving || total(x.counters.rose(hostMarks)) >= moving || x.pauseCosts()
 }
+
+// sprayedEvenly names the switch that loads its uplinks so evenly as only a
+// choice for each packet does, if there is one; known is false where no switch
+// with several uplinks is seen.
+func (x *index) sprayedEvenly() (at string, known bool) {
+	t := x.topologyOf()
+	sent := map[string][]uint64{}
+	by := map[end]uint64{}
+	for _, s := range directed(x.counters.byMetric[swPortBytes], "tx") {
+		if d, ok := s.moved(); ok && t.toSwitch(endOf(s)) {
+			by[endOf(s)] += d
+		}
+	}
+	for e, d := range by {
+		sent[e.node] = append(sent[e.node], d)
+	}
+	best := 0.96
+	for _, node := range slices.Sorted(maps.Keys(sent)) {
+		list := sent[node]
+		if len(list) < 2 || slices.Max(list) < 1<<20 {
+			continue
+		}
+		known = true
+		if even := float64(slices.Min(list)) / float64(slices.Max(list)); even >= best {
+			at, best = node, even
+		}
+	}
+	return at, known
+}
+
+// unheard: a port sends pause and the far end counts none: the two ends use it
+// for different priorities, or one does not use it.
+func unheard(x *index, v *verdict) {
+	t := x.topologyOf()
+	got := map[end]uint64{}
+	counted := map[end]bool{}
+	for _, s := range directed(x.counters.byMetric[swPause], "rx") {
+		if d, ok := s.moved(); ok {
+			got[endOf(s)] += d
+			counted[endOf(s)] = true
+		}
+	}
+	for _, s := range directed(x.counters.byMetric[hostPause], "rx") {
+		if d, ok := s.moved(); ok {
+			e := end{s.subject.Host, s.labels["netdev"]}
+			got[e] += d
+			counted[e] = true
+		}
+	}
+	drops := x.counters.rose(swGroupDrops)
+	for _, s := range directed(x.counters.byMetric[swPause], "tx") {
+		d, ok := s.moved()
+		p, known := t.peer[endOf(s)]
+		if !ok || d < 20 || !known || !counted[p] || got[p] > 0 {
+			continue
+		}
+		c := claim{cause: "pfc-priority-mismatch", confidence: 0.72, severity: finding.Warning, where: s.subject.Host + "/" + s.labels["port"] + ", " + p.node + "/" + p.port, evidence: movedEvidence([]*series{s}), explains: []symptom{lost, paused, slow},
+			summary: sayf("%s/%s sends pause and %s/%s counts none: the two ends use PFC for different priorities, or one end not at all.", "%s/%s 发送暂停，而 %s/%s 计数为零：两端的 PFC 优先级不同，或一端未启用。", s.subject.Host, s.labels["port"], p.node, p.port)}
+		for _, g := range drops {
+			if g.subject.Host == s.subject.Host && g.labels["port"] == s.labels["port"] {
+				c.confidence = 0.88
+				c.evidence = append(c.evidence, movedEvidence([]*series{g})...)
+			}
+		}
+		v.claim(c)
+	}
+}

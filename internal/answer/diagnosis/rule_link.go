@@ -220,20 +220,8 @@ func cabling(x *index, v *verdict) {
 			groups[f.Subject.Name] = append(groups[f.Subject.Name], f)
 		}
 	}
-	railed := len(groups) < 2 // with one card a host there is nothing to hold it against
-	for _, list := range groups {
-		leaves := map[string]int{}
-		for _, f := range list {
-			device, _, _ := strings.Cut(f.Value.String(), "/")
-			leaves[device]++
-		}
-		top := 0
-		for _, n := range leaves {
-			top = max(top, n)
-		}
-		if len(groups) >= 2 {
-			railed = railed || top*10 >= len(list)*8
-		}
+	if !railed(groups) {
+		return
 	}
 	for _, name := range sortedKeys(groups) {
 		count := map[string][]*fact.Fact{}
@@ -248,7 +236,7 @@ func cabling(x *index, v *verdict) {
 			}
 		}
 		for _, d := range sortedKeys(count) {
-			if d == usual || len(count[usual]) < 3 || len(count[d])*4 > len(count[usual]) || len(count) > 2 {
+			if d == usual || len(count[usual]) < 3 || len(count[d])*4 > len(count[usual]) {
 				continue
 			}
 			v.claim(claim{
@@ -257,4 +245,83 @@ func cabling(x *index, v *verdict) {
 			})
 		}
 	}
+}
+
+// leastCards is how many cards must lead to one leaf before another leaf means
+// something where hosts have one card each.
+const leastCards = 6
+
+// railed reports whether cards of one name lead to one leaf, and those of
+// another name to another: only then is an odd one out of place. Hosts with one
+// card under one leaf are taken so, too, if they are many.
+func railed(groups map[string][]*fact.Fact) bool {
+	leaves := map[string]bool{}
+	for _, list := range groups {
+		count, top := map[string]int{}, ""
+		for _, f := range list {
+			device, _, _ := strings.Cut(f.Value.String(), "/")
+			if count[device]++; count[device] > count[top] || count[device] == count[top] && device < top {
+				top = device
+			}
+		}
+		if count[top]*10 < len(list)*8 || len(groups) == 1 && count[top] < leastCards {
+			return false
+		}
+		leaves[top] = true
+	}
+	return len(leaves) == len(groups)
+}
+
+// crossed: a switch's ports lead to hosts in the order of their numbers, but for
+// two that have changed places.
+func crossed(x *index, v *verdict) {
+	t := x.topologyOf()
+	for _, node := range sortedKeys(t.ports) {
+		type seat struct {
+			port string
+			n    int
+			peer end
+		}
+		var seats []seat
+		for _, p := range t.ports[node] {
+			if e := (end{node, p}); t.toHost(e) {
+				seats = append(seats, seat{p, lastNumber(p), t.peer[e]})
+			}
+		}
+		if len(seats) < leastPorts {
+			continue
+		}
+		slices.SortStableFunc(seats, func(a, b seat) int { return a.n - b.n })
+		key := func(s seat) int { return lastNumber(s.peer.node)*64 + max(lastNumber(s.peer.port), 0) }
+		back, at := 0, 0
+		for i := 1; i < len(seats); i++ {
+			if key(seats[i]) < key(seats[i-1]) {
+				back, at = back+1, i
+			}
+		}
+		if back != 1 || lastNumber(seats[at].peer.node) < 0 {
+			continue
+		}
+		a, b := seats[at-1], seats[at]
+		// Two neighbours that change places leave the rest in order.
+		if at > 1 && key(b) < key(seats[at-2]) || at+1 < len(seats) && key(a) > key(seats[at+1]) {
+			continue
+		}
+		v.claim(claim{cause: "cabling-wrong", confidence: 0.66, severity: finding.Warning, where: node + "/" + a.port + ", " + node + "/" + b.port, explains: []symptom{slow, noAnswer},
+			evidence: []finding.Evidence{{Text: node + "/" + a.port + " leads to " + a.peer.node + "/" + a.peer.port}, {Text: node + "/" + b.port + " leads to " + b.peer.node + "/" + b.peer.port}},
+			summary:  sayf("All ports of %s lead to hosts in the order of their numbers, but for %s and %s, which have changed places: two cables are swapped.", "%s 的所有端口都按编号顺序连接主机，只有 %s 与 %s 对调：两根线缆插反。", node, a.port, b.port)})
+	}
+}
+
+// lastNumber returns the number that a name ends with, -1 without one.
+func lastNumber(name string) int {
+	i := len(name)
+	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+		i--
+	}
+	n, err := strconv.Atoi(name[i:])
+	if err != nil {
+		return -1
+	}
+	return n
 }

@@ -53,9 +53,14 @@ func reorderedOrLost(x *index, v *verdict, gaps, naks, late []*series) {
 			r.evidence = append(r.evidence, finding.Evidence{Text: strconv.Itoa(links) + " links were compared at both ends: what one end sent the other got"})
 		} else if links >= leastPorts {
 			r.confidence = 0.4 // packets are missing on a link: see there
+		} else if even, known := x.sprayedEvenly(); known && even == "" {
+			r.confidence = 0.45 // no switch shares its uplinks packet by packet
+		}
+		if at, _ := x.sprayedEvenly(); at != "" {
+			r.where = unite(at, r.where)
 		}
 		v.claim(r)
-		c.confidence = 0.5
+		c.confidence = min(c.confidence, max(0.5, 1.07-r.confidence))
 	}
 	v.claim(c)
 	v.lack("path-loss", lost, "which hop drops: the counters of every switch port on the path, twice", "哪一跳丢包：路径上每个交换机端口的两次计数", "show interfaces counters; show queue counters; show priority-group drop counters; sleep 30; again")
@@ -70,6 +75,9 @@ func (x *index) spraying() *fact.Fact {
 }
 
 func onlyTimeouts(x *index, v *verdict, late []*series) {
+	if top, _ := share(x.pauseTimes()); top > 0.1 {
+		return // what waits behind a pause comes late
+	}
 	c := claim{
 		cause: "udp4791-blocked", confidence: 0.5, after: []string{"pfc-storm", "pfc-deadlock", "mtu-mismatch", "link-down-flap", "gid-index-wrong", "cabling-wrong"}, severity: finding.Warning, where: placesOf(late), evidence: append(movedEvidence(late), zeroEvidence(x.counters.byMetric[hostGap])...), explains: []symptom{lost, noAnswer},
 		summary: say("Nothing comes back at all: timeouts rise and sequence errors do not. A filter on UDP port 4791, a dead peer or a black hole looks like this, congestion does not.", "完全没有应答：超时增长而序号错误不动。UDP 4791 被过滤、对端失效或黑洞会如此，拥塞不会。"),

@@ -67,9 +67,18 @@ func pauseRoot(x *index, v *verdict) {
 			return
 		}
 	}
-	for _, h := range x.pausingHosts(t, shares) {
+	hosts := x.pausingHosts(t, shares)
+	for _, h := range hosts {
 		h.claim(v, inner, x, shares)
 	}
+	if len(hosts) > 0 || len(inner) == 0 || shares[inner[0]] < deadShare/2 {
+		return
+	}
+	// Pause comes from a switch none of whose visible ports is paused by a host.
+	from := t.peer[inner[0]].node
+	v.claim(claim{cause: "pfc-storm", confidence: 0.6, severity: finding.Error, where: from + ", " + inner[0].node + "/" + inner[0].port, evidence: []finding.Evidence{x.pauseEvidence(inner[0], shares[inner[0]])}, explains: []symptom{slow, paused, hang, lost, noAnswer},
+		summary: sayf("%s keeps %s/%s from sending for %s %% of the time, and no port that is visible tells why: the host that pauses it is behind a port of %[1]s whose counters are not here.", "%[1]s 在 %[4]s %% 的时间内使 %[2]s/%[3]s 不能发送，可见端口无法说明原因：暂停它的主机位于 %[1]s 的某个未采集端口之后。", from, inner[0].node, inner[0].port, percent(shares[inner[0]]))})
+	v.lack("pfc-storm", paused, "the pause counters of every port of "+from, from+" 所有端口的暂停计数", "show pfc counters; sleep 10; show pfc counters")
 }
 
 // A pausing host asks its switch to stop.

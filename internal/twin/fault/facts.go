@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"slices"
 	"strconv"
 
 	"weir/internal/cluster"
@@ -143,6 +144,10 @@ func (t *teller) fault(id string, s *site) {
 		for _, r := range s.cards() {
 			t.set(r, "nccl.gdrdma", fact.OfBool(false))
 			t.set(c.Hosts[r.Host].Node, "host.peermem", fact.OfBool(false))
+		}
+	case "lag-single-qp":
+		for _, r := range s.cards() {
+			t.set(r, "nccl.env.NCCL_IB_QPS_PER_CONNECTION", fact.OfUint(1))
 		}
 	case "rail-mismatch":
 		// The device names of two cards change places: NIC n is what n+1 was.
@@ -310,23 +315,44 @@ func (t *teller) cards() {
 	}
 }
 
-// jobs tells what NCCL's log says of GPUDirect, one process a host.
+// jobs tells what the library's log says of GPUDirect and of queue pairs, one
+// process a host.
 func (t *teller) jobs() {
 	c := t.c
 	for i := range c.Jobs {
-		if c.Jobs[i].Kind != cluster.CollectiveJob {
-			continue
-		}
-		for _, h := range c.Jobs[i].Hosts {
+		for _, h := range hostsOf(&c.Jobs[i]) {
 			name := c.Nodes[c.Hosts[h].Node].Name
-			gdr := c.RDMA.GPUDirect
+			s := fact.Subject{Kind: fact.Process, Host: name, Name: c.Jobs[i].Name}
+			gdr, qps := c.RDMA.GPUDirect, uint64(max(c.RDMA.QPsPerConnection, 1))
 			for n := range c.Hosts[h].NICs {
-				if v, ok := t.changed[change{of: cluster.NICRef{Host: h, NIC: int32(n)}, key: "nccl.gdrdma"}]; ok {
+				r := cluster.NICRef{Host: h, NIC: int32(n)}
+				if v, ok := t.changed[change{of: r, key: "nccl.gdrdma"}]; ok {
 					on, _ := v.Bool()
 					gdr = gdr && on
 				}
+				if v, ok := t.changed[change{of: r, key: "nccl.env.NCCL_IB_QPS_PER_CONNECTION"}]; ok {
+					qps, _ = v.Uint()
+				}
 			}
-			t.tell(nil, fact.Subject{Kind: fact.Process, Host: name, Name: c.Jobs[i].Name}, "nccl.gdrdma", "", "nccl", fact.OfBool(gdr))
+			if c.Jobs[i].Kind == cluster.CollectiveJob {
+				t.tell(nil, s, "nccl.gdrdma", "", "nccl", fact.OfBool(gdr))
+			}
+			t.tell(nil, s, "nccl.env.NCCL_IB_QPS_PER_CONNECTION", "", "nccl", fact.OfText(strconv.FormatUint(qps, 10)))
 		}
 	}
+}
+
+// hostsOf returns the hosts on which a job has processes that send.
+func hostsOf(j *cluster.Job) []int32 {
+	if j.Kind == cluster.CollectiveJob {
+		return j.Hosts
+	}
+	var hosts []int32
+	for _, f := range j.Flows {
+		if !slices.Contains(hosts, f.Src.Host) {
+			hosts = append(hosts, f.Src.Host)
+		}
+	}
+	slices.Sort(hosts)
+	return hosts
 }

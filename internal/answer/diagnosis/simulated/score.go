@@ -62,6 +62,9 @@ func Kinds(ctx context.Context, id string, trials int, seed uint64, catalogue *c
 			if ctx.Err() != nil {
 				return row, ctx.Err()
 			}
+			if verbose != nil {
+				verbose(err.Error())
+			}
 			continue
 		}
 		c := b.with(f)
@@ -87,7 +90,7 @@ func Kinds(ctx context.Context, id string, trials int, seed uint64, catalogue *c
 		}
 		row.Instead[first]++
 		if verbose != nil {
-			verbose(fmt.Sprintf("%s@%s severity %.2f costs %.0f %%: %s\n%s", id, f.Place, f.Severity, 100*drop, list(found), ""))
+			verbose(fmt.Sprintf("%s@%s severity %.2f costs %.0f %%: %s", id, f.Place, f.Severity, 100*drop, list(found)))
 		}
 	}
 	return row, nil
