@@ -4,5 +4,5 @@ import "slices"
 
 // Targets returns all targets in the order of the table.
 func Targets() []Target {
-	return slices.Concat(closedForms(), simulatorTests(), networkTargets(), collectiveTargets(), transportTargets(), stepVolumes(), articleTargets(), peerTargets())
+	return slices.Concat(closedForms(), simulatorTests(), networkTargets(), collectiveTargets(), transportTargets(), stepVolumes(), articleTargets(), fluidTargets(), peerTargets())
 }
