@@ -25,6 +25,7 @@ type Config struct {
 	Store    StoreConfig    `yaml:"store"`
 	Alerts   AlertsConfig   `yaml:"alerts"`
 	Switches []SwitchConfig `yaml:"switches"`
+	Existing ExistingConfig `yaml:"existing"`
 }
 
 // ConfigSchema is the form of the file.
@@ -52,6 +53,14 @@ type KubeConfig struct {
 type StoreConfig struct {
 	WriteURL   string `yaml:"write_url"` // default: --store and /api/v1/write
 	HTTPConfig string `yaml:"http_config"`
+}
+
+// ExistingConfig names a Prometheus that already has series of node_exporter,
+// RDMA exporters or gnmic.
+type ExistingConfig struct {
+	URL        string   `yaml:"url"`
+	HTTPConfig string   `yaml:"http_config"`
+	Interval   Duration `yaml:"interval"` // default 15s
 }
 
 // Duration is a time.Duration written as in "5s".
@@ -140,7 +149,7 @@ func parseConfig(name string, text []byte) (*Config, error) {
 	if err := checkSwitches(c.Switches, dir); err != nil {
 		return nil, refuse("%v", err)
 	}
-	files := []*string{&c.Agents.File, &c.Agents.HTTPConfig, &c.Store.HTTPConfig}
+	files := []*string{&c.Agents.File, &c.Agents.HTTPConfig, &c.Store.HTTPConfig, &c.Existing.HTTPConfig}
 	for i := range c.Alerts.Receivers {
 		files = append(files, &c.Alerts.Receivers[i].HTTPConfig)
 	}

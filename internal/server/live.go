@@ -46,7 +46,7 @@ var sources = map[string]source{
 func (l *Live) run(ctx context.Context, fill source, serve func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	parts := []func(context.Context) error{serve, l.watch, l.readSwitches, l.Dashboard.Run, func(ctx context.Context) error { return fill(ctx, l) }}
+	parts := []func(context.Context) error{serve, l.watch, l.readSwitches, l.adoptExisting, l.Dashboard.Run, func(ctx context.Context) error { return fill(ctx, l) }}
 	results := make(chan error, len(parts))
 	for _, part := range parts {
 		go func() {
