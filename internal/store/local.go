@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 )
 
@@ -75,6 +76,7 @@ func Open(dir string, o Options) (*Local, error) {
 	opts.MaxBytes = o.MaxBytes
 	opts.MaxBlockDuration = max(opts.MinBlockDuration, min(opts.RetentionDuration/10, (31*24*time.Hour).Milliseconds()))
 	opts.WALCompression = compression.Snappy
+	opts.FloatChunkEncoding = chunkenc.EncXOR2
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
 	}

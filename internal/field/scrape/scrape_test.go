@@ -88,7 +88,7 @@ func TestScrape(t *testing.T) {
 	body.Store("# TYPE rdma_np_cnp_sent_total counter\nrdma_np_cnp_sent_total{device=\"mlx5_0\",instance=\"host-9\",port=\"1\"} 5 1000\n" +
 		"rdma_out_of_sequence_total{device=\"mlx5_0\",port=\"1\"} 4294967290\nup 7\nroce_switch_port_bytes_total{switch=\"leaf-0\"} 1\n" +
 		fmt.Sprintf("weir_agent_time_seconds %.3f\n", float64(time.Now().Add(90*time.Second).UnixMilli())/1000))
-	tg.scrape(ctx)
+	tg.scrape(ctx, time.Time{})
 	check(t, l, `rdma_np_cnp_sent_total{instance="host-3",device="mlx5_0",port="1"}`, 5)
 	check(t, l, `count({instance="host-9"})`, none)
 	check(t, l, `count({__name__=~"roce_switch_.*"})`, none)
@@ -101,7 +101,7 @@ func TestScrape(t *testing.T) {
 	// Over its 32 bits the counter goes on; a series that is gone ends.
 	time.Sleep(2 * time.Millisecond)
 	body.Store("rdma_out_of_sequence_total{device=\"mlx5_0\",port=\"1\"} 5\n")
-	tg.scrape(ctx)
+	tg.scrape(ctx, time.Time{})
 	check(t, l, `rdma_out_of_sequence_total`, 4294967301)
 	check(t, l, `rdma_np_cnp_sent_total`, none)
 
@@ -109,13 +109,13 @@ func TestScrape(t *testing.T) {
 	time.Sleep(2 * time.Millisecond)
 	body.Store("rdma_out_of_sequence_total{device=\"mlx5_0\",port=\"1\"} 9\n")
 	tg = once(t, l, url, "host-3")
-	tg.scrape(ctx)
+	tg.scrape(ctx, time.Time{})
 	check(t, l, `rdma_out_of_sequence_total`, 4294967305)
 
 	// A failure ends all, once.
 	time.Sleep(2 * time.Millisecond)
 	body.Store("503")
-	tg.scrape(ctx)
+	tg.scrape(ctx, time.Time{})
 	check(t, l, `rdma_out_of_sequence_total`, none)
 	check(t, l, `up`, 0)
 	if st := tg.status(); st.Up || st.Error != "status 503" {
@@ -125,7 +125,7 @@ func TestScrape(t *testing.T) {
 	// And it comes back where it was, with what it moved in between.
 	time.Sleep(2 * time.Millisecond)
 	body.Store("rdma_out_of_sequence_total{device=\"mlx5_0\",port=\"1\"} 11\n")
-	tg.scrape(ctx)
+	tg.scrape(ctx, time.Time{})
 	check(t, l, `rdma_out_of_sequence_total`, 4294967307)
 }
 
@@ -154,7 +154,7 @@ func TestBadAnswers(t *testing.T) {
 		var body atomic.Value
 		body.Store(c.body)
 		tg := newTarget(Target{URL: agent(t, &body), Instance: "h"}, &Options{Store: l, Client: NewClient(http.DefaultTransport), Timeout: time.Second, MaxBody: 1 << 16, MaxSeries: 100, Now: time.Now, Log: discard}, nil)
-		tg.scrape(context.Background())
+		tg.scrape(context.Background(), time.Time{})
 		if st := tg.status(); st.Up || !strings.Contains(st.Error, c.want) {
 			t.Errorf("%s: %+v, want an error with %q", c.name, st, c.want)
 		}
@@ -176,7 +176,7 @@ func TestChurnIsCutOff(t *testing.T) {
 			fmt.Fprintf(&b, "m{i=\"%d-%d\"} 1\n", i, j)
 		}
 		body.Store(b.String())
-		tg.scrape(context.Background())
+		tg.scrape(context.Background(), time.Time{})
 	}
 	if st := tg.status(); st.Up {
 		t.Error("1000 series in an hour from a target that may have 400")
@@ -228,6 +228,19 @@ func TestTargetsAreIsolated(t *testing.T) {
 	check(t, l, `count(up{instance!~"good-.*"})`, 4)
 	if n := value(t, l, `min(count_over_time(good_total[1m]))`); n < 5 {
 		t.Errorf("only %v scrapes of a good target in 1.2 s at 0.1 s", n)
+	}
+	raw, err := l.Samples(context.Background(), `good_total{instance="good-1"}`, time.Now().Add(-time.Minute), time.Now())
+	if err != nil || len(raw) != 1 {
+		t.Fatal(raw, err)
+	}
+	even := 0
+	for i := 1; i < len(raw[0].Times); i++ {
+		if raw[0].Times[i]-raw[0].Times[i-1] == 100 {
+			even++
+		}
+	}
+	if even < 2 {
+		t.Errorf("samples at %v: their times are not those that they were due", raw[0].Times)
 	}
 	if asked.Load() != 0 {
 		t.Error("a redirection was followed")

@@ -165,7 +165,7 @@ func (s *Scraper) loop(ctx, server context.Context, t *target) {
 			return
 		case <-timer.C:
 		}
-		t.scrape(ctx)
+		t.scrape(ctx, next)
 		for next = next.Add(s.o.Interval); time.Until(next) < 0; {
 			next = next.Add(s.o.Interval) // a slow scrape costs the next ones their turn
 		}

@@ -67,9 +67,17 @@ func (t *target) status() Status {
 	return t.last
 }
 
+// dueWithin is how far a scrape may be off the time that it was due and still
+// count as of that time: the store keeps even distances in a bit, and others
+// in a byte or two.
+const dueWithin = 10 * time.Millisecond
+
 // scrape reads the target once and stores what it said, or that it failed.
-func (t *target) scrape(ctx context.Context) {
+func (t *target) scrape(ctx context.Context, due time.Time) {
 	begin := t.o.Now()
+	if off := begin.Sub(due); off > -dueWithin && off < dueWithin {
+		begin = due
+	}
 	t.budget = min(float64(4*t.o.MaxSeries), t.budget+begin.Sub(t.at).Hours()*float64(4*t.o.MaxSeries))
 	t.at = begin
 	t.gen++
