@@ -109,11 +109,11 @@ func smallPod(t testing.TB, s system, set ...string) *cluster.Cluster {
 }
 
 func TestRenderedMutations(t *testing.T) {
-	for _, s := range systems {
+	for i, s := range systems {
 		t.Run(s.name, func(t *testing.T) {
 			c := smallPod(t, s)
-			for _, m := range settings {
-				if strings.Contains(m.not, s.name) {
+			for k, m := range settings {
+				if strings.Contains(m.not, s.name) || !long() && (i+k)%2 == 1 { // half of them where time is short
 					continue
 				}
 				t.Run(m.fault, func(t *testing.T) {

@@ -118,7 +118,7 @@ func TestEndlessScriptsEnd(t *testing.T) {
 
 // The deepest nesting that the bound on a text allows is no danger.
 func TestDeepNesting(t *testing.T) {
-	for _, open := range []string{"(", "{ ", "if ", "$(", "`", "! ", "((", "\"$(", "while ", "f() ", "${a:-", "case x in x) ", "((-", "a && ", "a | ", "[[ ! ", "<(", "a=", "<<a "} {
+	for _, open := range []string{"(", "if ", "$(", "((", "f() ", "${a:-", "((-", "a | ", "[[ ! ", "<("} {
 		setup.Read("#!/bin/sh\n"+strings.Repeat(open, (setup.MaxText-20)/len(open)), "x", "")
 	}
 }
