@@ -79,6 +79,9 @@ Exit status: 0 no difference, 1 a difference, 2 bad input.`,
 			if err != nil {
 				return refused(err)
 			}
+			if result.DevicesFound+result.Snippets+len(result.Findings) == 0 {
+				return refused(fmt.Errorf("nothing to compare: no input belongs to a device of %s: name files or their directories after its hosts and switches", args[0]))
+			}
 			r := &report.Audit{Result: result}
 			if err := writeReport(s, output, func(w io.Writer) error { return write(r, w) }); err != nil {
 				return err

@@ -64,6 +64,7 @@ type Result struct {
 	Cluster       string               `json:"cluster"`
 	Findings      []Finding            `json:"findings"`
 	DevicesFound  int                  `json:"devices_checked"`
+	Snippets      int                  `json:"snippets_checked"` // set-up commands that belong to no device
 	PathsChecked  uint64               `json:"paths_checked"`
 	PathsTotal    uint64               `json:"paths_total"`
 	Path          []Hop                `json:"path"` // one way, hop by hop

@@ -98,6 +98,7 @@ func (a *auditor) snippets() {
 		}
 		bySource[f.Origin.Source] = append(bySource[f.Origin.Source], i)
 	}
+	a.r.Snippets = len(sources)
 	for _, s := range sources {
 		a.snippet(s, bySource[s])
 	}
