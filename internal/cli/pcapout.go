@@ -51,6 +51,9 @@ func (f *simulateFlags) startCapture(c *cluster.Cluster, o *twin.Options) (*port
 	if f.pcap == "" {
 		return nil, nil
 	}
+	if c.Transport != cluster.RoCEv2 {
+		return nil, refused(fmt.Errorf("--pcap with transport %s: it writes RoCEv2 packets", c.Transport))
+	}
 	name, place, given := cutPlace(f.pcap)
 	if !given {
 		place = firstNIC(c)

@@ -35,7 +35,8 @@ const (
 	PauseFrame
 )
 
-// Tap shows every frame that port id sends to show, from now on; nil ends it.
+// Tap shows every frame that port id sends to show, but for TCP's, from now on;
+// nil ends it.
 // Other ports are not slowed down.
 func (s *Sim) Tap(id cluster.PortID, show func(*Frame)) {
 	p := s.simPort(id)
@@ -53,6 +54,9 @@ func (s *Sim) Tap(id cluster.PortID, show func(*Frame)) {
 // show shows packet i to port p's tap, at the start of its transmission.
 func (s *Sim) show(p, i uint32) {
 	pk := &s.pool.all[i]
+	if pk.kind >= segmentPacket {
+		return
+	}
 	t := &s.tx[p]
 	f := Frame{Port: s.rare[p].id, Kind: FrameKind(pk.kind), Prio: pk.prio, Marked: pk.flags&marked != 0}
 	if pk.kind == pausePacket {
