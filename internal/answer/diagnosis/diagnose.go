@@ -43,7 +43,7 @@ type rule func(*index, *verdict)
 // rules in the order of the questions.
 var rules = [...]rule{
 	envTypo, gidIndexWrong, gidTableSparse, lateTable, gidTableEmpty, gidIndexMoved, roceVersion,
-	sameSubnet, railMismatch, nicOrder, pathUnreachable,
+	sameSubnet, railMismatch, movedNames, nicOrder, pathUnreachable,
 	hcaPrefix, hcaLayers, hcaDown, hcaNoEntry, hcaAddresses, hcaSpeeds, portMerge, socketFallback, containerDevice, memlock, pluginMismatch, driverMismatch,
 	acs, ats, gdrModule, gdrDistance, pcieLinks, relaxedOrdering, topoFar, topoFile,
 	mtu,

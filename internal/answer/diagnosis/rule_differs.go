@@ -49,6 +49,7 @@ func holes(x *index, v *verdict) (handled bool) {
 		return false
 	}
 	want := strings.Split(value, ",")
+	t := x.topologyOf()
 	for _, f := range differ {
 		list := f.Value.List()
 		if len(list) >= 7 {
@@ -66,6 +67,15 @@ func holes(x *index, v *verdict) (handled bool) {
 			c.summary = sayf("PFC is off here for priority %s, which is lossless in the rest of the fabric: the lossless class has a hole.", "此处优先级 %s 未启用 PFC，而网络其余部分对其无损：无损类别存在缺口。", strings.Join(missing, ","))
 		default:
 			continue
+		}
+		// Drops at this port or the other end of its cable make the hole felt.
+		peer := t.peer[end{f.Subject.Host, f.Subject.Name}]
+		for _, s := range x.counters.rose(swGroupDrops) {
+			if s.subject.Host == f.Subject.Host && s.labels["port"] == f.Subject.Name || endOf(s) == peer {
+				c.confidence = 0.91
+				c.evidence = append(c.evidence, movedEvidence([]*series{s})...)
+				break
+			}
 		}
 		v.claim(c)
 	}
@@ -107,6 +117,7 @@ const (
 	fastestStep  = 60e6   // bits per second of an additive step
 	slowestTimer = 5000.0 // microseconds between steps
 	slowestStep  = 500e3
+	lowStep      = 4e6
 )
 
 // recoverySettings: rates rise far more slowly or faster than any default.
@@ -117,6 +128,9 @@ func recoverySettings(x *index, v *verdict) {
 		case number(f) >= fastestStep:
 			v.claim(claim{cause: "dcqcn-recovery-too-fast", confidence: 0.74, severity: finding.Warning, where: places(f), evidence: quotes(f, timer), explains: []symptom{slow, paused},
 				summary: sayf("Rates rise by %.0f Mbit/s a step, far above any default: after each cut senders are back at once, and queues saw-tooth into marks and pauses.", "速率每步增加 %.0f Mbit/s，远高于默认值：每次降速后发送端立即恢复，队列锯齿状地触发标记与暂停。", number(f)/1e6)})
+		case number(f) > 0 && number(f) < lowStep && number(f) > slowestStep:
+			v.claim(claim{cause: "dcqcn-recovery-too-slow", confidence: 0.6, severity: finding.Warning, where: places(f), evidence: quotes(f, timer), explains: []symptom{slow},
+				summary: sayf("Rates rise by %.2f Mbit/s a step, below the adapters' default of 5: after a burst of CNPs senders stay below their share for longer.", "速率每步增加 %.2f Mbit/s，低于网卡默认值 5：一阵 CNP 之后发送端更久地低于应得份额。", number(f)/1e6)})
 		case number(f) > 0 && number(f) <= slowestStep, timer != nil && number(timer) >= slowestTimer:
 			v.claim(claim{cause: "dcqcn-recovery-too-slow", confidence: 0.74, severity: finding.Warning, where: places(f), evidence: quotes(f, timer), explains: []symptom{slow},
 				summary: sayf("Rates rise by %.2f Mbit/s a step, far below any default: after a burst of CNPs senders stay below their share for long.", "速率每步增加 %.2f Mbit/s，远低于默认值：一阵 CNP 之后发送端长时间低于应得份额。", number(f)/1e6)})
@@ -139,7 +153,7 @@ func cnpPriority(x *index, v *verdict) {
 		if !known || !on {
 			continue
 		}
-		v.claim(claim{cause: "cnp-in-wrong-queue", confidence: 0.82, severity: finding.Warning, where: places(f), evidence: quotes(f, pfc), explains: []symptom{slow, paused},
+		v.claim(claim{cause: "cnp-in-wrong-queue", confidence: 0.86, severity: finding.Warning, where: places(f), evidence: quotes(f, pfc), explains: []symptom{slow, paused},
 			summary: sayf("Congestion notifications leave in priority %d, the lossless class of the data: they wait behind the queue that they report on, and are paused with it.", "拥塞通知使用优先级 %d 发送，即数据所在的无损类别：它们排在自己所报告的队列之后，并随之被暂停。", whole(f))})
 	}
 }
@@ -208,6 +222,7 @@ func thresholdsDiffer(x *index, v *verdict) {
 	}
 	slices.Sort(sizes)
 	middle := sizes[len(sizes)/2]
+	_, odd, most := usual(all)
 	for _, f := range all {
 		port, priority, _ := queueOf(f.Subject)
 		if on, known, _ := x.lossless(port, priority); known && !on {
@@ -226,14 +241,14 @@ func thresholdsDiffer(x *index, v *verdict) {
 		}
 		c := claim{severity: finding.Warning, where: places(f), evidence: quotes(f, x.about(f.Subject, "ecn.max")), explains: []symptom{slow, paused}}
 		switch {
-		case number(f)*2.5 < want:
+		case number(f)*2.5 < want, most && slices.Contains(odd, f) && number(f) < 0.9*middle:
 			c.cause, c.confidence = "ecn-threshold-too-low", 0.68
 			c.summary = sayf("Marking starts at %d bytes; by %s it would be %.0f: senders are slowed where there is no congestion.", "%[1]d 字节即开始标记；按%[2]s应为 %.0[3]f：没有拥塞时发送端也会被降速。", whole(f), text, want)
 			if low := x.counters.rose(swMarks); total(low) > 0 {
 				c.confidence = 0.76
 				c.evidence = append(c.evidence, movedEvidence(low[:1])...)
 			}
-		case number(f) > 2.5*want:
+		case number(f) > 2.5*want, most && slices.Contains(odd, f) && number(f) > 1.1*middle:
 			c.cause, c.confidence = "ecn-threshold-too-high", 0.68
 			c.summary = sayf("Marking starts at %d bytes; by %s it would be %.0f: pause acts before senders learn of congestion.", "%[1]d 字节才开始标记；按%[2]s应为 %.0[3]f：发送端得知拥塞之前暂停已先动作。", whole(f), text, want)
 		default:
@@ -270,5 +285,26 @@ func oddPeermem(x *index, v *verdict) {
 	for _, f := range differ {
 		v.claim(claim{cause: "gdr-inactive-no-peermem", confidence: 0.66, severity: finding.Warning, where: f.Subject.Host, evidence: quotes(f), explains: []symptom{gdrOff, slow},
 			summary: sayf("The peer memory module is missing on %s and loaded on the other hosts: unless DMA-BUF serves there, GPU data crosses host memory.", "%s 未加载 peer memory 模块，而其他主机已加载：若未使用 DMA-BUF，GPU 数据会经过主机内存。", nameOr(f.Subject.Host, "one host"))})
+	}
+}
+
+// movedNames: on most hosts an RDMA device has one network interface, on a few
+// another: names or cables have changed places, and pairs cross rails.
+func movedNames(x *index, v *verdict) {
+	byDevice := map[string][]*fact.Fact{}
+	for _, f := range x.all("rdma.netdev") {
+		if f.Subject.Host != "" {
+			byDevice[f.Subject.Name] = append(byDevice[f.Subject.Name], f)
+		}
+	}
+	for _, name := range sortedKeys(byDevice) {
+		value, differ, ok := usual(byDevice[name])
+		if !ok || len(differ)*5 > len(byDevice[name]) {
+			continue
+		}
+		for _, f := range differ {
+			v.claim(claim{cause: "rail-mismatch", confidence: 0.62, severity: finding.Warning, where: places(f), evidence: quotes(f), explains: []symptom{slow, noAnswer},
+				summary: sayf("%s is %s on %s and %s on the other hosts: connections that are made by name join cards of two rails.", "%[1]s 在 %[3]s 上是 %[2]s，在其他主机上是 %[4]s：按名称建立的连接会跨越两条轨道。", name, f.Value, f.Subject.Host, value)})
+		}
 	}
 }

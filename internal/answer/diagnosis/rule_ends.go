@@ -201,7 +201,7 @@ func sisters(x *index, v *verdict) {
 	}
 	slices.SortStableFunc(found, func(a, b uneven) int { return cmp.Compare(b.share*float64(b.all), a.share*float64(a.all)) })
 	worst := found[0]
-	c := claim{cause: "ecmp-collision", confidence: 0.6, severity: finding.Warning, explains: []symptom{slow, paused},
+	c := claim{cause: "ecmp-collision", confidence: 0.6, after: []string{"pfc-storm", "pfc-deadlock", "udp4791-blocked", "link-down-flap", "link-speed-degraded", "mtu-mismatch", "path-loss"}, severity: finding.Warning, explains: []symptom{slow, paused},
 		summary: sayf("The uplinks of %s are loaded unevenly: %s of %d carries %s %% of what goes up, and %d are idle. Several heavy flows share one path while others are free.",
 			"%s 的上行链路负载不均：%[3]d 条中的 %[2]s 承载了 %[4]s %% 的上行流量，%[5]d 条空闲。多条大流共用一条路径，而其他路径空闲。", worst.node, worst.top.port, worst.all, percent(worst.share), worst.idle)}
 	for _, u := range found[:min(len(found), 4)] {

@@ -105,8 +105,8 @@ func (x *index) pauseTimes() []*series {
 // pausedWithoutEnd: a port at the edge is paused for nearly all of the window.
 func pausedWithoutEnd(x *index, v *verdict) {
 	top, at := share(directed(x.counters.byMetric[swPauseTime], "rx"))
-	if top < stormShare || at == nil {
-		return
+	if top < stormShare || at == nil || x.topologyOf().toSwitch(endOf(at)) {
+		return // between switches: the root is elsewhere
 	}
 	v.claim(claim{
 		cause: "pfc-storm", confidence: 0.75, severity: finding.Error, where: at.subject.Host + "/" + at.labels["port"], evidence: movedEvidence([]*series{at}), explains: []symptom{slow, paused, hang},
@@ -157,7 +157,7 @@ func manyToOne(x *index, v *verdict) {
 		marks[endOf(s)] += d
 		sum += d
 	}
-	c := claim{cause: "incast", confidence: 0.58, severity: finding.Warning, where: host, explains: []symptom{slow, paused},
+	c := claim{cause: "incast", confidence: 0.58, after: []string{"pfc-storm", "pfc-deadlock", "udp4791-blocked", "receiver-slow-pause", "mtu-mismatch"}, severity: finding.Warning, where: host, explains: []symptom{slow, paused},
 		evidence: []finding.Evidence{{Text: top + " got " + strconv.FormatUint(got[top], 10) + " bytes, the median of " + strconv.Itoa(len(got)) + " cards is " + strconv.FormatUint(middle, 10)}},
 		summary:  sayf("%s gets %.1f times what the median card gets: many senders meet at one port, and the fabric can only queue, mark and pause.", "%s 接收的数据是各网卡中位数的 %.1f 倍：多个发送者汇聚到一个端口，网络只能排队、标记与暂停。", host, float64(got[top])/float64(max(middle, 1)))}
 	if e, ok := at[top]; ok {

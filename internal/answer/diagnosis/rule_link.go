@@ -272,45 +272,55 @@ func railed(groups map[string][]*fact.Fact) bool {
 	return len(leaves) == len(groups)
 }
 
-// crossed: a switch's ports lead to hosts in the order of their numbers, but for
-// two that have changed places.
+// A seat is a port of a switch and whom it leads to.
+type seat struct {
+	port string
+	n    int
+	peer end
+}
+
+func (s seat) key() int { return lastNumber(s.peer.node)*64 + max(lastNumber(s.peer.port), 0) }
+
+// crossed: a switch's ports lead to hosts, or to switches of one tier, in the
+// order of their numbers, but for two neighbours that have changed places.
 func crossed(x *index, v *verdict) {
 	t := x.topologyOf()
 	for _, node := range sortedKeys(t.ports) {
-		type seat struct {
-			port string
-			n    int
-			peer end
-		}
-		var seats []seat
+		groups := map[string][]seat{}
 		for _, p := range t.ports[node] {
-			if e := (end{node, p}); t.toHost(e) {
-				seats = append(seats, seat{p, lastNumber(p), t.peer[e]})
+			peer := t.peer[end{node, p}]
+			if stem := strings.TrimRight(peer.node, "0123456789"); stem != peer.node && !t.isHost[node] {
+				groups[stem] = append(groups[stem], seat{p, lastNumber(p), peer})
 			}
 		}
-		if len(seats) < leastPorts {
-			continue
+		for _, stem := range sortedKeys(groups) {
+			swapped(v, node, groups[stem])
 		}
-		slices.SortStableFunc(seats, func(a, b seat) int { return a.n - b.n })
-		key := func(s seat) int { return lastNumber(s.peer.node)*64 + max(lastNumber(s.peer.port), 0) }
-		back, at := 0, 0
-		for i := 1; i < len(seats); i++ {
-			if key(seats[i]) < key(seats[i-1]) {
-				back, at = back+1, i
-			}
-		}
-		if back != 1 || lastNumber(seats[at].peer.node) < 0 {
-			continue
-		}
-		a, b := seats[at-1], seats[at]
-		// Two neighbours that change places leave the rest in order.
-		if at > 1 && key(b) < key(seats[at-2]) || at+1 < len(seats) && key(a) > key(seats[at+1]) {
-			continue
-		}
-		v.claim(claim{cause: "cabling-wrong", confidence: 0.66, severity: finding.Warning, where: node + "/" + a.port + ", " + node + "/" + b.port, explains: []symptom{slow, noAnswer},
-			evidence: []finding.Evidence{{Text: node + "/" + a.port + " leads to " + a.peer.node + "/" + a.peer.port}, {Text: node + "/" + b.port + " leads to " + b.peer.node + "/" + b.peer.port}},
-			summary:  sayf("All ports of %s lead to hosts in the order of their numbers, but for %s and %s, which have changed places: two cables are swapped.", "%s 的所有端口都按编号顺序连接主机，只有 %s 与 %s 对调：两根线缆插反。", node, a.port, b.port)})
 	}
+}
+
+func swapped(v *verdict, node string, seats []seat) {
+	if len(seats) < leastPorts {
+		return
+	}
+	slices.SortStableFunc(seats, func(a, b seat) int { return a.n - b.n })
+	back, at := 0, 0
+	for i := 1; i < len(seats); i++ {
+		if seats[i].key() < seats[i-1].key() {
+			back, at = back+1, i
+		}
+	}
+	if back != 1 {
+		return
+	}
+	a, b := seats[at-1], seats[at]
+	// Two neighbours that change places leave the rest in order.
+	if at > 1 && b.key() < seats[at-2].key() || at+1 < len(seats) && a.key() > seats[at+1].key() {
+		return
+	}
+	v.claim(claim{cause: "cabling-wrong", confidence: 0.66, severity: finding.Warning, where: node + "/" + a.port + ", " + node + "/" + b.port, explains: []symptom{slow, noAnswer},
+		evidence: []finding.Evidence{{Text: node + "/" + a.port + " leads to " + a.peer.node + "/" + a.peer.port}, {Text: node + "/" + b.port + " leads to " + b.peer.node + "/" + b.peer.port}},
+		summary:  sayf("The ports of %s lead to their neighbours in the order of their numbers, but for %s and %s, which have changed places: two cables are swapped.", "%s 的端口按编号顺序连接邻居，只有 %s 与 %s 对调：两根线缆插反。", node, a.port, b.port)})
 }
 
 // lastNumber returns the number that a name ends with, -1 without one.

@@ -48,13 +48,18 @@ func reorderedOrLost(x *index, v *verdict, gaps, naks, late []*series) {
 			r.confidence = 0.78
 			r.evidence = append(r.evidence, quote(sprayed))
 		}
-		if links, all := x.conserved(); links >= leastPorts && all {
-			r.confidence = max(r.confidence, 0.78)
-			r.evidence = append(r.evidence, finding.Evidence{Text: strconv.Itoa(links) + " links were compared at both ends: what one end sent the other got"})
-		} else if links >= leastPorts {
+		links, all := x.conserved()
+		switch at, known := x.sprayedEvenly(); {
+		case links >= leastPorts && !all:
 			r.confidence = 0.4 // packets are missing on a link: see there
-		} else if even, known := x.sprayedEvenly(); known && even == "" {
-			r.confidence = 0.45 // no switch shares its uplinks packet by packet
+		case at != "":
+			r.confidence = max(r.confidence, 0.8)
+			r.evidence = append(r.evidence, finding.Evidence{Text: "the uplinks of " + at + " carry the same to a few percent, as only a choice for each packet makes it"})
+		case known:
+			r.confidence = 0.42 // no switch shares its uplinks packet by packet
+		case links >= leastPorts:
+			r.confidence = max(r.confidence, 0.7)
+			r.evidence = append(r.evidence, finding.Evidence{Text: strconv.Itoa(links) + " links were compared at both ends: what one end sent the other got"})
 		}
 		if at, _ := x.sprayedEvenly(); at != "" {
 			r.where = unite(at, r.where)
@@ -81,6 +86,23 @@ func onlyTimeouts(x *index, v *verdict, late []*series) {
 	c := claim{
 		cause: "udp4791-blocked", confidence: 0.5, after: []string{"pfc-storm", "pfc-deadlock", "mtu-mismatch", "link-down-flap", "gid-index-wrong", "cabling-wrong"}, severity: finding.Warning, where: placesOf(late), evidence: append(movedEvidence(late), zeroEvidence(x.counters.byMetric[hostGap])...), explains: []symptom{lost, noAnswer},
 		summary: say("Nothing comes back at all: timeouts rise and sequence errors do not. A filter on UDP port 4791, a dead peer or a black hole looks like this, congestion does not.", "完全没有应答：超时增长而序号错误不动。UDP 4791 被过滤、对端失效或黑洞会如此，拥塞不会。"),
+	}
+	// Where the counters of many cards are there, the ones that hear nothing
+	// stand out.
+	heard := 0
+	for _, n := range x.counters.nodes() {
+		in, out := n.of(hostBytes, "direction", "rx"), n.of(hostBytes, "direction", "tx")
+		if !n.isHost || !slices.ContainsFunc(in, func(s *series) bool { return s.recorded != nil && s.recorded.known }) {
+			continue
+		}
+		heard++
+		if got, sent := total(rising(in)), total(rising(out)); sent > 1<<16 && got*20 < sent {
+			c.where = unite(n.name, c.where)
+			c.evidence = append(c.evidence, movedEvidence(rising(out)[:1])...)
+		}
+	}
+	if heard >= leastPorts {
+		c.confidence = 0.64
 	}
 	v.claim(c)
 	v.lack("udp4791-blocked", lost, "whether UDP 4791 passes, and the peer's receive counters at the same time", "UDP 4791 是否可通，以及同一时间对端的接收计数", "weir probe HOST; ping -I IF HOST; nft list ruleset | grep -n 4791; rdma statistic on the peer")

@@ -68,10 +68,17 @@ func pauseRoot(x *index, v *verdict) {
 		}
 	}
 	hosts := x.pausingHosts(t, shares)
+	x.silentPausers(v, hosts)
 	for _, h := range hosts {
 		h.claim(v, inner, x, shares)
 	}
 	if len(hosts) > 0 || len(inner) == 0 || shares[inner[0]] < deadShare/2 {
+		return
+	}
+	if shares[inner[0]] >= stormShare {
+		e := inner[0]
+		v.claim(claim{cause: "pfc-deadlock", confidence: 0.68, severity: finding.Critical, where: e.node + "/" + e.port + ", " + t.peer[e].node, evidence: []finding.Evidence{x.pauseEvidence(e, shares[e])}, explains: []symptom{slow, paused, hang, lost, noAnswer},
+			summary: sayf("%s/%s, which leads to the switch %s, is stopped for %s %% of the time, and no host that is visible pauses: queues between switches wait for each other, or the host at the root is not seen.", "通往交换机 %[3]s 的 %[1]s/%[2]s 在 %[4]s %% 的时间内停止，而可见的主机都没有暂停：交换机之间的队列互相等待，或根源主机未被采集。", e.node, e.port, t.peer[e].node, percent(shares[e]))})
 		return
 	}
 	// Pause comes from a switch none of whose visible ports is paused by a host.
@@ -195,4 +202,29 @@ func names(ring []end) string {
 
 func (x *index) pauseEvidence(e end, share float64) finding.Evidence {
 	return finding.Evidence{Text: fmt.Sprintf("%s/%s was kept from sending for %s %% of the window (received pause)", e.node, e.port, strconv.FormatFloat(100*share, 'f', 1, 64))}
+}
+
+// silentPausers: hosts that pause a little and send next to nothing, while the
+// others send: a card that hangs.
+func (x *index) silentPausers(v *verdict, known []*pausing) {
+	sent := map[string]uint64{}
+	pauses := map[string][]*series{}
+	for _, n := range x.counters.nodes() {
+		if n.isHost && measured(n.of(hostBytes, "direction", "tx")) {
+			sent[n.name] = total(rising(n.of(hostBytes, "direction", "tx")))
+			pauses[n.name] = rising(n.of(hostPause, "direction", "tx"))
+		}
+	}
+	if len(sent) < leastPorts {
+		return
+	}
+	all := slices.Sorted(maps.Values(sent))
+	usual := all[len(all)/2]
+	for _, h := range sortedKeys(sent) {
+		if len(pauses[h]) == 0 || sent[h]*10 > usual || slices.ContainsFunc(known, func(p *pausing) bool { return p.host == h && p.share >= pausedShare }) {
+			continue
+		}
+		v.claim(claim{cause: "pfc-storm", confidence: 0.76, severity: finding.Error, where: h, evidence: movedEvidence(pauses[h]), explains: []symptom{slow, paused, hang, lost, noAnswer},
+			summary: sayf("%s sends pause and %d bytes of data, where the median host sends %d: its card hangs, and what is meant for it waits in the fabric.", "%s 发送暂停帧，而只发送了 %d 字节数据（主机中位数为 %d）：其网卡挂死，发往它的数据滞留在网络中。", h, sent[h], usual)})
+	}
 }

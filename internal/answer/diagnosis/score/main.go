@@ -2,6 +2,7 @@
 // is the right one, as the table that docs/diagnosis.md keeps.
 //
 //	go run ./internal/answer/diagnosis/score ../shared/cases
+//	go run ./internal/answer/diagnosis/score simulated        (faults that the simulator injects: 20 trials each)
 //
 // A case is a directory with case.yaml (expect.cause, also_acceptable, not;
 // confidence.level) and input/. The exit status is 1 if a target is missed.
@@ -29,7 +30,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: score DIRECTORY")
 		os.Exit(2)
 	}
-	met, err := run(os.Args[1], os.Stdout)
+	work := func() (bool, error) { return run(os.Args[1], os.Stdout) }
+	if os.Args[1] == "simulated" {
+		work = func() (bool, error) { return onSimulator(context.Background(), os.Stdout, simulatedTrials) }
+	}
+	met, err := work()
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "score:", err)

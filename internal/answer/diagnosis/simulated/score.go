@@ -1,8 +1,10 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -38,6 +40,17 @@ type Row struct {
 	Trials, First, Named, Place int // right cause first; anywhere; right device among those that named it
 	InRange                     int // trials whose fault cost 5 to 50 %
 	Instead                     map[string]int
+}
+
+// Others lists what was named first in place of the right cause, most often
+// first.
+func (r *Row) Others() string {
+	ids := slices.SortedFunc(maps.Keys(r.Instead), func(a, b string) int { return cmp.Or(r.Instead[b]-r.Instead[a], strings.Compare(a, b)) })
+	var s []string
+	for _, id := range ids {
+		s = append(s, fmt.Sprintf("%s %d", id, r.Instead[id]))
+	}
+	return strings.Join(s, ", ")
 }
 
 // right reports whether a cause answers a fault.
@@ -190,4 +203,44 @@ func Healthy(ctx context.Context, trials int, seed uint64, catalogue *cause.Cata
 		}
 	}
 	return wrong, nil
+}
+
+// Two runs clusters with two faults at once and returns how many runs there
+// were and in how many both were named.
+func Two(ctx context.Context, trials int, seed uint64, catalogue *cause.Catalogue) (runs, both int, err error) {
+	kinds := fault.Table()
+	for n := range trials {
+		r := rand.New(rand.NewPCG(seed+uint64(n), 99))
+		b, err := newBed(ctx, r)
+		if err != nil {
+			return runs, both, err
+		}
+		k1 := &kinds[r.IntN(len(kinds))]
+		k2 := &kinds[r.IntN(len(kinds))]
+		for right(k1.ID, k2.ID) || right(k2.ID, k1.ID) {
+			k2 = &kinds[r.IntN(len(kinds))]
+		}
+		f1, _, _, err1 := b.draw(ctx, r, k1)
+		f2, _, _, err2 := b.draw(ctx, r, k2)
+		if ctx.Err() != nil {
+			return runs, both, ctx.Err()
+		}
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		c := b.with(f1, f2)
+		o, err := b.observe(ctx, c)
+		if err != nil {
+			continue
+		}
+		found := diagnose(r, c, o, catalogue)
+		runs++
+		named := func(id string) bool {
+			return slices.ContainsFunc(found, func(x diagnosis.Finding) bool { return right(id, x.Cause) })
+		}
+		if named(k1.ID) && named(k2.ID) {
+			both++
+		}
+	}
+	return runs, both, nil
 }

@@ -162,8 +162,7 @@ func (b *bed) draw(ctx context.Context, r *rand.Rand, k *fault.Kind) (cluster.Fa
 		if last = fault.Check(c, &f); last != nil {
 			continue
 		}
-		limit := units.Time(b.healthy*3*float64(units.Second)) + 6*units.Millisecond // and a few timeouts
-		o, err := observe.Run(ctx, c, observe.Options{Every: b.every, For: limit})
+		o, err := b.observe(ctx, c)
 		if err != nil {
 			last = err // such as a cable that leaves no path
 			continue
@@ -188,6 +187,13 @@ func (b *bed) draw(ctx context.Context, r *rand.Rand, k *fault.Kind) (cluster.Fa
 		return best, nil, 0, fmt.Errorf("no place for %s: %w", k.ID, last)
 	}
 	return best, seen, drop, nil
+}
+
+// observe runs a cluster until its job is done or, where a fault keeps it from
+// that, for three times as long as the healthy one took and a few timeouts.
+func (b *bed) observe(ctx context.Context, c *cluster.Cluster) (*observe.Observation, error) {
+	limit := units.Time(b.healthy*3*float64(units.Second)) + 6*units.Millisecond
+	return observe.Run(ctx, c, observe.Options{Every: b.every, For: limit})
 }
 
 // blind hides a share of the ports: their counters and what their tools tell.
