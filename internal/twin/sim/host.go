@@ -38,8 +38,11 @@ func (s *Sim) startCPU(j *execJob) {
 }
 
 // cpuShare returns the share of the busiest host's cores that the transport
-// has taken since.
+// has taken since: 0 where NICs move the job's data, whatever TCP runs beside it.
 func (s *Sim) cpuShare(j *execJob) (most float64) {
+	if s.cluster.Transport != cluster.TCP {
+		return 0
+	}
 	span := float64(j.run.End - j.run.Start)
 	for i, h := range j.plan.Job.Hosts {
 		cores := float64(max(s.cluster.Hosts[h].CPU.Cores, 1))
