@@ -141,6 +141,42 @@ var signatures = []string{
 	"rdma_netdev_prio_packets_total{priority=0}", "roce_switch_port_lost_frames_total",
 }
 
+// consequences are the signatures that each fault may move; a fault that is not
+// here moves none. Timeouts come where something waits longer than the short
+// timer of these clusters.
+var consequences = map[string][]string{
+	"pfc-not-enabled-on-path":  {sigDrops, sigGaps, sigNAKs, sigTimeouts},
+	"pfc-priority-mismatch":    {sigDrops, sigGaps, sigNAKs, sigTimeouts},
+	"headroom-too-small":       {sigDrops, sigGaps, sigNAKs, sigTimeouts},
+	"global-pause-throttle":    {"rdma_netdev_global_pause_frames_total"},
+	"receiver-slow-pause":      {sigStalls, sigHostPause},
+	"pcie-degraded":            {sigStalls, sigHostPause},
+	"gdr-inactive-no-peermem":  {"rdma_host_copied_bytes_total", sigStalls, sigHostPause},
+	"incast":                   {sigTimeouts},
+	"dcqcn-recovery-too-slow":  {sigTimeouts},
+	"congestion-control-off":   {"rdma_rp_cnp_ignored_total"},
+	"wred-drops-before-pfc":    {"roce_switch_queue_wred_dropped_packets_total", sigGaps, sigNAKs, sigTimeouts},
+	"roce-in-default-priority": {"rdma_netdev_prio_packets_total{priority=0}"},
+	"reordering":               {sigGaps, sigNAKs},
+	"path-loss":                {sigLost, sigGaps, sigNAKs, sigTimeouts},
+	"link-errors":              {sigLost, sigGaps, sigNAKs, sigTimeouts, "rdma_phy_rx_crc_errors_total", "rdma_phy_rx_err_lane_total{lane=0}", "roce_switch_port_errors_total"},
+	"link-down-flap":           {sigLost, sigGaps, sigNAKs, sigTimeouts, "roce_switch_link_changes_total", "rdma_phy_link_down_events_total"},
+	"mtu-mismatch":             {sigLost, sigTimeouts, "rdma_netdev_rx_oversize_pkts_phy_total", "roce_switch_port_discards_total"},
+	"udp4791-blocked":          {sigLost, sigTimeouts, "roce_switch_port_discards_total"},
+	"pfc-deadlock":             {sigTimeouts},
+	"pfc-storm":                {sigTimeouts, sigHostPause, "roce_switch_pfc_watchdog_events_total"},
+}
+
+const (
+	sigDrops     = "roce_switch_pg_dropped_packets_total"
+	sigGaps      = "rdma_out_of_sequence_total"
+	sigNAKs      = "rdma_packet_seq_err_total"
+	sigTimeouts  = "rdma_local_ack_timeout_err_total"
+	sigStalls    = "rdma_pcie_outbound_stalled_percent{op=wr}"
+	sigHostPause = "rdma_roce_pfc_pause_frames_total{direction=tx}"
+	sigLost      = "roce_switch_port_lost_frames_total"
+)
+
 func TestFaults(t *testing.T) {
 	type check struct {
 		metric string
@@ -244,6 +280,10 @@ func TestFaults(t *testing.T) {
 			}
 			var moved []string
 			for _, s := range signatures {
+				id, _, _ := strings.Cut(c.fault, "@")
+				if sum(sick, s) != 0 && !slices.Contains(consequences[id], s) {
+					t.Errorf("%s moves by %d: it is a sign of other faults", s, sum(sick, s))
+				}
 				if sum(sick, s) != 0 {
 					moved = append(moved, fmt.Sprintf("%s=%d", s, sum(sick, s)))
 				}
