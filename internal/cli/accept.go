@@ -7,19 +7,23 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"weir/internal/answer/acceptance"
+	"weir/internal/answer/audit"
+	"weir/internal/cause"
 	"weir/internal/cluster"
 	"weir/internal/report"
 )
 
 // acceptFlags are the flags of weir accept.
 type acceptFlags struct {
-	set                     []string
+	set, steps              []string
 	results, dir            string
 	to                      runnerFlags
 	tool, weir              string
@@ -33,6 +37,7 @@ type acceptFlags struct {
 func (f *acceptFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.set, "set", nil, "change a value of the cluster file: PATH=VALUE (repeatable)")
 	fs.StringVar(&f.results, "results", "", "judge the results in this directory instead of running tests")
+	fs.StringSliceVar(&f.steps, "steps", nil, "steps that must have passed: preflight, pairs, gpudirect, collectives (default: those with results)")
 	fs.StringVar(&f.dir, "dir", "weir-accept", "keep results here; a run that was interrupted goes on with what is missing")
 	f.to.add(fs)
 	fs.StringVar(&f.tool, "tool", "perftest", "perftest, or weir for hosts without RDMA cards")
@@ -112,26 +117,42 @@ func (f *acceptFlags) accept(ctx context.Context, s *Streams, name string) (*acc
 	if err != nil {
 		return nil, err
 	}
-	dir, planned := f.results, 0
+	for _, step := range f.steps {
+		if !slices.Contains(acceptance.StepNames(), step) {
+			return nil, refused(fmt.Errorf("--steps %s: %s", step, strings.Join(acceptance.StepNames(), ", ")))
+		}
+	}
+	dir := f.results
+	planned := map[string]int{}
 	if dir == "" {
 		dir = f.dir
-		if planned, err = f.run(ctx, s, c, tool); err != nil {
+		if planned[acceptance.StepPairs], err = f.run(ctx, s, c, tool); err != nil {
 			return nil, err
 		}
 	} else if _, err := os.Stat(dir); err != nil {
 		return nil, inputError(dir, err)
 	}
-	results, err := acceptance.ReadResults(context.WithoutCancel(ctx), c, dir)
+	return f.judge(context.WithoutCancel(ctx), c, dir, acceptance.Options{Asked: f.steps, Absolute: tool.Absolute(), Planned: planned})
+}
+
+// judge reads a directory of results and judges them.
+func (f *acceptFlags) judge(ctx context.Context, c *cluster.Cluster, dir string, o acceptance.Options) (*acceptance.Report, error) {
+	results, err := acceptance.ReadResults(ctx, c, dir)
 	if err != nil {
 		return nil, refused(err)
 	}
-	r := &acceptance.Report{Cluster: c.Name, Unplaced: results.Unplaced, NotRead: results.NotRead}
-	step, pairs, suspects, err := acceptance.JudgePairs(c, results.Pairs, tool.Absolute(), planned)
+	evidence, err := audit.Gather(ctx, []string{dir}, nil)
+	if err != nil {
+		return nil, failed(err)
+	}
+	catalogue, err := cause.Load()
+	if err != nil {
+		return nil, failed(err)
+	}
+	r, err := acceptance.Judge(c, results, evidence, catalogue, o)
 	if err != nil {
 		return nil, refused(err)
 	}
-	r.Steps, r.Pairs, r.Suspects = append(r.Steps, step), pairs, suspects
-	r.Finish()
 	return r, nil
 }
 

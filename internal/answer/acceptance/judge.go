@@ -37,16 +37,18 @@ func worse(a, b Verdict) Verdict {
 	return a
 }
 
-// Limits of a measured bandwidth, as shares of what is expected.
+// Limits of a measured bandwidth where only the others tell what is usual, as
+// shares of that. Rates of a network are judged by expect's own limits.
 const (
-	// Large messages over two queue pairs reach the payload rate but for what
-	// the tool and the card cost at start and end of a test: perftest's own
-	// results on healthy links lie within 3 % of it.
-	warnShare = 0.95
-	failShare = 0.90
 	// Software senders vary with what else their hosts do.
 	looseWarn = 0.90
 	looseFail = 0.80
+)
+
+// Passes of the pairs: tests that cannot meet on a link, and all at once.
+const (
+	Alone    = "alone"
+	Together = "together"
 )
 
 // A StepReport is one step of the acceptance.
@@ -90,7 +92,7 @@ type SuspectReport struct {
 // against what most of them give. planned is how many tests there should be; 0:
 // not known.
 func JudgePairs(c *cluster.Cluster, results []PairResult, absolute bool, planned int) (StepReport, []PairReport, []SuspectReport, error) {
-	step := StepReport{Name: "pairs", Verdict: Pass}
+	step := StepReport{Name: StepPairs, Verdict: Pass}
 	usual := usualOf(results)
 	var reports []PairReport
 	var ms []Measurement
@@ -107,31 +109,31 @@ func JudgePairs(c *cluster.Cluster, results []PairResult, absolute bool, planned
 		if err != nil {
 			return step, nil, nil, err
 		}
-		warn, fail := warnShare, failShare
+		limits := want.Limits()
 		p.Expected = want.Gbps
 		if !absolute {
-			warn, fail = looseWarn, looseFail
 			p.Expected = usual / 1e9
+			limits.Warn, limits.Fail = looseWarn*p.Expected, looseFail*p.Expected
 		}
 		switch {
 		case r.Error != "" || r.Rate == 0:
 			p.Verdict = Fail
 			failed++
-		case p.Gbps < fail*p.Expected:
+		case p.Gbps < limits.Fail:
 			p.Verdict = Fail
 			slow++
-		case p.Gbps < warn*p.Expected:
+		case p.Gbps < limits.Warn:
 			p.Verdict = Warn
 		}
 		// All at once, pairs share links: that pass shows what the fabric
 		// bears, not which part is slow.
-		if r.Pass == "together" && p.Verdict == Fail && r.Error == "" {
+		if r.Pass == Together && p.Verdict == Fail && r.Error == "" {
 			p.Verdict = Warn
 			slow--
 		}
 		step.Verdict = worse(step.Verdict, p.Verdict)
 		reports = append(reports, p)
-		if r.Pass != "together" {
+		if r.Pass != Together {
 			ms = append(ms, Measurement{From: r.From, To: r.To, Rate: r.Rate, Failed: r.Error != ""})
 		}
 	}
@@ -166,7 +168,7 @@ func JudgePairs(c *cluster.Cluster, results []PairResult, absolute bool, planned
 func usualOf(results []PairResult) float64 {
 	var rates []float64
 	for i := range results {
-		if results[i].Rate > 0 && results[i].Error == "" && results[i].Pass != "together" {
+		if results[i].Rate > 0 && results[i].Error == "" && results[i].Pass != Together {
 			rates = append(rates, results[i].Rate)
 		}
 	}
@@ -198,7 +200,7 @@ func suspectReport(parts *Footprints, s *Suspect, reports []PairReport) SuspectR
 	var through, rest []float64
 	for i := range reports {
 		p := &reports[i]
-		if p.Gbps == 0 || p.Expected == 0 || p.Pass == "together" {
+		if p.Gbps == 0 || p.Expected == 0 || p.Pass == Together {
 			continue
 		}
 		if touches(first, p) {
@@ -289,7 +291,7 @@ func summaryOf(reports []PairReport) (measured, expected map[string]float64) {
 	var rates, latencies []float64
 	expected = map[string]float64{}
 	for i := range reports {
-		if p := &reports[i]; p.Gbps > 0 && p.Pass != "together" {
+		if p := &reports[i]; p.Gbps > 0 && p.Pass != Together {
 			rates = append(rates, p.Gbps)
 			expected["bandwidth_gbits_per_s"] = max(expected["bandwidth_gbits_per_s"], p.Expected)
 		} else if p.Latency > 0 {

@@ -8,6 +8,9 @@ type Report struct {
 	Steps    []StepReport    `json:"steps"`
 	Suspects []SuspectReport `json:"suspects"`
 	Pairs    []PairReport    `json:"pairs"`
+
+	GPUDirect   []GPUDirectReport  `json:"gpudirect,omitempty"`
+	Collectives []CollectiveReport `json:"collectives,omitempty"`
 	// Unplaced and NotRead are results that could not be used.
 	Unplaced []string `json:"unplaced,omitempty"`
 	NotRead  []string `json:"not_read,omitempty"`

@@ -28,6 +28,7 @@ type Results struct {
 	Pairs       []PairResult
 	Collectives []CollectiveResult
 	Facts       []fact.Fact
+	Records     []Record // of tests that a run of ours has kept
 	// Unplaced are results that name no pair of the cluster's NICs.
 	Unplaced []string
 	// NotRead are files that could not be read, with the reason.
@@ -74,7 +75,7 @@ func ReadResults(ctx context.Context, c *cluster.Cluster, dir string) (*Results,
 	if err != nil {
 		return nil, err
 	}
-	out := &Results{}
+	out := &Results{Records: records}
 	read := func(path string, r *Record) error {
 		report, err := evidence.ReadPaths(ctx, []string{path}, nil)
 		if err != nil {
@@ -175,6 +176,21 @@ func passOf(r *Record) string {
 	return r.Pass
 }
 
+// passNamed tells from the name of a file, or of its directory, whether its
+// test used buffers in GPUs: perftest's own output does not always say so.
+func passNamed(path string) string {
+	name := strings.ToLower(filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path))
+	for _, word := range []string{"use_cuda", "use-cuda", "use_rocm", "use-rocm", "gpudirect-gpu", "gdr"} {
+		if strings.Contains(name, word) {
+			return GPUBuffers
+		}
+	}
+	if strings.Contains(name, HostBuffers) {
+		return HostBuffers
+	}
+	return ""
+}
+
 // pair reads a run of perftest and reports whether it is a result of a pair.
 func (o *Results) pair(c *cluster.Cluster, path string, r *Record, t *run) bool {
 	p := PairResult{Source: path, Rate: t.number("perftest.largest_bandwidth"), Error: t.text("perftest.error.text")}
@@ -198,6 +214,9 @@ func (o *Results) pair(c *cluster.Cluster, path string, r *Record, t *run) bool 
 	if !ok {
 		o.Unplaced = append(o.Unplaced, path)
 		return false
+	}
+	if r == nil {
+		p.Pass = passNamed(path)
 	}
 	if p.Rate == 0 && p.Latency == 0 && p.Error == "" {
 		p.Error = "no result in what it printed"

@@ -1,9 +1,14 @@
 package acceptance
 
 import (
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"weir/internal/answer/expect"
+	"weir/internal/collective"
 )
 
 // collective reads a run of nccl-tests: a row for each size.
@@ -29,6 +34,24 @@ func (o *Results) collective(path string, r *Record, t *run) {
 	slices.Sort(base.Hosts)
 	if base.Nodes == 0 {
 		base.Nodes = len(base.Hosts)
+	}
+	if base.Ranks == 0 { // the head is cut off: the ratio of both bandwidths tells
+		base.Ranks = int(t.number("nccl_tests.ranks_by_ratio"))
+	}
+	if base.Nodes == 0 {
+		base.Nodes = nodesNamed(path)
+	}
+	if _, known := opNamed(base.Op); !known {
+		if op := opOf(filepath.Base(path)); base.Op == "" {
+			if _, known = opNamed(op); known {
+				base.Op = op
+			}
+		}
+	}
+	// Versions before 2.17 do not print the program; of all operations only the
+	// all-reduce has a bus bandwidth above the other.
+	if base.Op == "" && t.number("nccl_tests.bus_ratio") > 1 {
+		base.Op = collective.AllReduce.String()
 	}
 	rows := 0
 	for key := range t.facts {
@@ -60,14 +83,30 @@ func (o *Results) collective(path string, r *Record, t *run) {
 	})
 }
 
-// opOf is the operation that a program of nccl-tests measures.
+// opOf is the operation that a program of nccl-tests measures, or that the name
+// of a file begins with; "" where neither tells. The programs are called
+// all_reduce_perf, or all_reduce_perf_mpi.
 func opOf(program string) string {
-	name := strings.TrimSuffix(program[strings.LastIndexByte(program, '/')+1:], "_perf")
-	switch name {
-	case "alltoall":
+	name, _, _ := strings.Cut(program[strings.LastIndexByte(program, '/')+1:], "_perf")
+	if strings.HasPrefix(name, "alltoall") {
 		return "all_to_all"
-	case "":
-		return ""
+	}
+	for _, op := range expect.Ops() {
+		if strings.HasPrefix(name, op.String()) {
+			return op.String()
+		}
 	}
 	return name
+}
+
+// inName finds the count of nodes in the name of a file: 8nodes, 8-node, 8_nodes.
+var inName = regexp.MustCompile(`(?:^|[^0-9])([0-9]{1,5})[-_]?nodes?(?:[^a-z]|$)`)
+
+func nodesNamed(path string) int {
+	m := inName.FindStringSubmatch(filepath.Base(path))
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
 }
