@@ -227,3 +227,23 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// The configuration of docs/live.md is one that the server takes.
+func TestDocumentedConfig(t *testing.T) {
+	text, err := os.ReadFile("../../docs/live.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "```yaml\n")
+	block, _, _ := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("docs/live.md shows no configuration")
+	}
+	c, err := parseConfig("weir-server.yml", []byte(block))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Switches) != 2 || len(c.Alerts.windows) != 2 || c.Existing.URL == "" {
+		t.Errorf("%+v", c)
+	}
+}

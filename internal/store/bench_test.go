@@ -168,7 +168,7 @@ func BenchmarkRate(b *testing.B) {
 // that they were due, if they are less than 10 ms off it: times that jitter
 // cost more than the values do. The long form writes 100 ports for 6 hours.
 func TestBytesPerSample(t *testing.T) {
-	ports, hours, limit := 8, 5, 2.05 // the index of a small store weighs more
+	ports, hours, limit := 3, 4, 2.05 // the index of a small store weighs more
 	if os.Getenv("WEIR_LONG") != "" {
 		ports, hours, limit = 100, 6, 2
 	}
