@@ -150,8 +150,8 @@ func cnpPriority(x *index, v *verdict) {
 				break
 			}
 		}
-		if !known || !on {
-			continue
+		if !known || !on || pfc != nil && len(pfc.Value.List()) >= 7 {
+			continue // PFC on every priority is a cause of its own
 		}
 		v.claim(claim{cause: "cnp-in-wrong-queue", confidence: 0.86, severity: finding.Warning, where: places(f), evidence: quotes(f, pfc), explains: []symptom{slow, paused},
 			summary: sayf("Congestion notifications leave in priority %d, the lossless class of the data: they wait behind the queue that they report on, and are paused with it.", "拥塞通知使用优先级 %d 发送，即数据所在的无损类别：它们排在自己所报告的队列之后，并随之被暂停。", whole(f))})
@@ -165,11 +165,11 @@ func unmarked(x *index, v *verdict) {
 		if whole(f) != 0 {
 			continue
 		}
-		c := claim{cause: "roce-in-default-priority", confidence: 0.78, severity: finding.Warning, where: places(f), evidence: quotes(f), explains: []symptom{lost, slow},
+		c := claim{cause: "roce-in-default-priority", confidence: 0.86, severity: finding.Warning, where: places(f), evidence: quotes(f), explains: []symptom{lost, slow},
 			summary: say("RDMA leaves this NIC with DSCP 0: it rides in the default, lossy class.", "该网卡的 RDMA 报文 DSCP 为 0：处于默认的有损类别。")}
 		for _, s := range x.counters.rose(hostBytes) {
 			if s.subject.Host == f.Subject.Host && s.labels["priority"] == "0" {
-				c.confidence = 0.88
+				c.confidence = 0.9
 				c.evidence = append(c.evidence, movedEvidence([]*series{s})...)
 			}
 		}
@@ -181,7 +181,7 @@ func unmarked(x *index, v *verdict) {
 		return
 	}
 	for _, f := range differ {
-		v.claim(claim{cause: "roce-in-default-priority", confidence: 0.76, severity: finding.Warning, where: places(f), evidence: quotes(f), explains: []symptom{lost, slow},
+		v.claim(claim{cause: "roce-in-default-priority", confidence: 0.87, severity: finding.Warning, where: places(f), evidence: quotes(f), explains: []symptom{lost, slow},
 			summary: sayf("This port trusts %s, the others the code point (DSCP): RoCE packets without a tag are put into the default, lossy class here.", "该端口信任 %s，其他端口信任 DSCP：未带标签的 RoCE 报文在此进入默认的有损类别。", f.Value)})
 	}
 }

@@ -192,7 +192,7 @@ func sisters(x *index, v *verdict) {
 		}
 		checked++
 		u.share = float64(sent[list[0]]) / float64(u.bytes)
-		if u.share*float64(len(list)) > 1.8 || u.idle*2 >= u.all {
+		if u.share*float64(len(list)) > 1.35 || u.idle*2 >= u.all {
 			found = append(found, u)
 		}
 	}
@@ -213,8 +213,10 @@ func sisters(x *index, v *verdict) {
 		c.confidence = 0.66
 	case worst.idle*2 >= worst.all:
 		c.confidence = 0.6
+	case worst.share*float64(worst.all) > 1.8:
+		c.confidence, c.severity = 0.45, finding.Info
 	default:
-		c.confidence, c.severity = 0.45, finding.Info // chance makes as much
+		c.confidence, c.severity = 0.35, finding.Info // chance makes as much
 	}
 	if !x.congested() {
 		c.severity = finding.Info // uneven, but nothing suffers from it

@@ -49,9 +49,17 @@ func reorderedOrLost(x *index, v *verdict, gaps, naks, late []*series) {
 			r.evidence = append(r.evidence, quote(sprayed))
 		}
 		links, all := x.conserved()
+		late := x.counters.rose(hostDuplicates)
 		switch at, known := x.sprayedEvenly(); {
 		case links >= leastPorts && !all:
 			r.confidence = 0.4 // packets are missing on a link: see there
+		case total(late) > 0 && total(late)*4 >= total(naks):
+			r.confidence = max(r.confidence, 0.82)
+			r.evidence = append(r.evidence, movedEvidence(late)...)
+			r.summary.En += " What was asked for again had been under way: it arrived twice."
+			r.summary.Zh += " 被要求重传的报文其实仍在途中：它们到达了两次。"
+		case measured(x.counters.byMetric[hostDuplicates]) && total(naks) >= 4:
+			r.confidence = 0.42 // nothing arrived twice, so what was asked for again had been lost
 		case at != "":
 			r.confidence = max(r.confidence, 0.8)
 			r.evidence = append(r.evidence, finding.Evidence{Text: "the uplinks of " + at + " carry the same to a few percent, as only a choice for each packet makes it"})
@@ -89,7 +97,7 @@ func onlyTimeouts(x *index, v *verdict, late []*series) {
 	}
 	// Where the counters of many cards are there, the ones that hear nothing
 	// stand out.
-	heard := 0
+	heard, silent := 0, 0
 	for _, n := range x.counters.nodes() {
 		in, out := n.of(hostBytes, "direction", "rx"), n.of(hostBytes, "direction", "tx")
 		if !n.isHost || !slices.ContainsFunc(in, func(s *series) bool { return s.recorded != nil && s.recorded.known }) {
@@ -97,12 +105,16 @@ func onlyTimeouts(x *index, v *verdict, late []*series) {
 		}
 		heard++
 		if got, sent := total(rising(in)), total(rising(out)); sent > 1<<16 && got*20 < sent {
+			silent++
 			c.where = unite(n.name, c.where)
 			c.evidence = append(c.evidence, movedEvidence(rising(out)[:1])...)
 		}
 	}
-	if heard >= leastPorts {
-		c.confidence = 0.64
+	switch {
+	case silent > 0:
+		c.confidence = 0.7
+	case heard >= leastPorts:
+		c.confidence = 0.45 // all that are seen hear something: more likely the answers are late
 	}
 	v.claim(c)
 	v.lack("udp4791-blocked", lost, "whether UDP 4791 passes, and the peer's receive counters at the same time", "UDP 4791 是否可通，以及同一时间对端的接收计数", "weir probe HOST; ping -I IF HOST; nft list ruleset | grep -n 4791; rdma statistic on the peer")

@@ -22,6 +22,7 @@ const (
 	hostCNPIgnored  = "rdma_rp_cnp_ignored_total"
 	hostGap         = "rdma_out_of_sequence_total"
 	hostNAK         = "rdma_packet_seq_err_total"
+	hostDuplicates  = "rdma_duplicate_request_total"
 	hostTimeout     = "rdma_local_ack_timeout_err_total"
 	hostRNR         = "rdma_rnr_nak_retry_err_total"
 	hostNoBuffer    = "rdma_out_of_buffer_total"

@@ -126,6 +126,10 @@ func (x *index) pausingHosts(t *topology, shares map[end]float64) []*pausing {
 			p.share = max(p.share, top)
 			p.evidence = append(p.evidence, movedEvidence([]*series{at})...)
 		}
+		if frames := rising(n.of(hostPause, "direction", "tx")); len(frames) > 0 && slices.ContainsFunc(n.of(stallPercent), func(s *series) bool { return s.last() >= 3 }) {
+			p := get(n.name) // its switch's port may not be visible
+			p.evidence = append(p.evidence, movedEvidence(frames)...)
+		}
 		if p := by[n.name]; p != nil {
 			p.seen = len(n.of(hostBytes)) > 0
 			p.stalls = slices.DeleteFunc(slices.Clone(n.of(stallPercent)), func(s *series) bool { return s.last() < 3 })
@@ -145,6 +149,10 @@ func (p *pausing) claim(v *verdict, inner []end, x *index, shares map[end]float6
 	case len(p.stalls) > 0:
 		c.cause, c.confidence, c.severity = "receiver-slow-pause", 0.86, finding.Warning
 		c.evidence = append(slices.Clone(c.evidence), standEvidence(p.stalls[:1])...)
+		if p.share == 0 {
+			c.summary = sayf("%s asks its switch to stop while its PCIe stalls: it does not take the data as fast as they come. Pauses elsewhere spread from there.", "%s 在其 PCIe 停顿时要求交换机停止：接收数据的速度跟不上。其他位置的暂停由此扩散。", p.host)
+			break
+		}
 		c.summary = sayf("%s keeps its switch from sending for %s %% of the time while its PCIe stalls: it does not take the data as fast as they come. Pauses elsewhere spread from there.", "%s 在 %s %% 的时间内使交换机不能发送，同时其 PCIe 停顿：接收数据的速度跟不上。其他位置的暂停由此扩散。", p.host, percent(p.share))
 	case !p.seen && p.share < stormShare:
 		c.cause, c.confidence, c.severity = "receiver-slow-pause", 0.62, finding.Warning

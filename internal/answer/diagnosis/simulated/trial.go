@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 
 	"weir/internal/answer/diagnosis"
 	"weir/internal/cause"
 	"weir/internal/cluster"
-	"weir/internal/fact"
 	"weir/internal/telemetry"
 	"weir/internal/twin"
 	"weir/internal/twin/fault"
@@ -196,7 +194,8 @@ func (b *bed) observe(ctx context.Context, c *cluster.Cluster) (*observe.Observa
 	return observe.Run(ctx, c, observe.Options{Every: b.every, For: limit})
 }
 
-// blind hides a share of the ports: their counters and what their tools tell.
+// blind hides the counters of a share of the ports, of switches and cards: no
+// collector reads them. Settings are known from configurations all the same.
 type blind struct {
 	ports map[string]bool // "leaf-0/port-3", "host-2/mlx5_0"
 }
@@ -235,24 +234,6 @@ func (b *blind) hides(reg *telemetry.Registry) func(uint32) bool {
 	return func(n uint32) bool { return hidden[n] }
 }
 
-// facts keeps what is told of visible ports.
-func (b *blind) facts(all []fact.Fact) []fact.Fact {
-	var out []fact.Fact
-	for _, f := range all {
-		name := f.Subject.Name
-		if f.Subject.Kind == fact.Queue {
-			name = name[:max(strings.LastIndexByte(name, '/'), 0)]
-		}
-		if f.Subject.Kind == fact.NIC || f.Subject.Kind == fact.Port || f.Subject.Kind == fact.Queue {
-			if b.ports[f.Subject.Host+"/"+name] {
-				continue
-			}
-		}
-		out = append(out, f)
-	}
-	return out
-}
-
 // diagnose diagnoses a run as an operator's tools would have seen it: without
 // the hidden ports, and with one device whose counters restarted in the window,
 // so that of each only the part after that is known.
@@ -280,7 +261,7 @@ func diagnose(r *rand.Rand, c *cluster.Cluster, o *observe.Observation, catalogu
 		}
 		seen.Counters = append(seen.Counters, k)
 	}
-	return diagnosis.RunWindow(b.facts(o.Facts), seen, catalogue, cause.English)[0].Findings
+	return diagnosis.RunWindow(o.Facts, seen, catalogue, cause.English)[0].Findings
 }
 
 func observeHealthy(ctx context.Context, b *bed) (*observe.Observation, error) {
