@@ -241,14 +241,14 @@ func thresholdsDiffer(x *index, v *verdict) {
 		}
 		c := claim{severity: finding.Warning, where: places(f), evidence: quotes(f, x.about(f.Subject, "ecn.max")), explains: []symptom{slow, paused}}
 		switch {
-		case number(f)*2.5 < want, most && slices.Contains(odd, f) && number(f) < 0.9*middle:
+		case number(f)*2.5 < want, most && slices.Contains(odd, f) && number(f) < middle:
 			c.cause, c.confidence = "ecn-threshold-too-low", 0.68
 			c.summary = sayf("Marking starts at %d bytes; by %s it would be %.0f: senders are slowed where there is no congestion.", "%[1]d 字节即开始标记；按%[2]s应为 %.0[3]f：没有拥塞时发送端也会被降速。", whole(f), text, want)
 			if low := x.counters.rose(swMarks); total(low) > 0 {
 				c.confidence = 0.76
 				c.evidence = append(c.evidence, movedEvidence(low[:1])...)
 			}
-		case number(f) > 2.5*want, most && slices.Contains(odd, f) && number(f) > 1.1*middle:
+		case number(f) > 2.5*want, most && slices.Contains(odd, f) && number(f) > middle:
 			c.cause, c.confidence = "ecn-threshold-too-high", 0.68
 			c.summary = sayf("Marking starts at %d bytes; by %s it would be %.0f: pause acts before senders learn of congestion.", "%[1]d 字节才开始标记；按%[2]s应为 %.0[3]f：发送端得知拥塞之前暂停已先动作。", whole(f), text, want)
 		default:

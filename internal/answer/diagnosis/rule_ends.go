@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"weir/internal/fact"
 	"weir/internal/finding"
 )
 
@@ -210,18 +211,36 @@ func sisters(x *index, v *verdict) {
 	}
 	switch {
 	case worst.idle*2 >= worst.all && len(found) == checked && checked >= 2:
-		c.confidence = 0.66
+		c.confidence = 0.61
 	case worst.idle*2 >= worst.all:
-		c.confidence = 0.6
+		c.confidence = 0.58
 	case worst.share*float64(worst.all) > 1.8:
 		c.confidence, c.severity = 0.45, finding.Info
 	default:
 		c.confidence, c.severity = 0.35, finding.Info // chance makes as much
 	}
-	if !x.congested() {
+	if !x.congested() || x.rate(worst.top, sent[worst.top]) < busy {
 		c.severity = finding.Info // uneven, but nothing suffers from it
 	}
 	v.claim(c)
+}
+
+// busy is the share of an uplink's rate from which flows that share it hold each
+// other up.
+const busy = 0.75
+
+// rate returns which share of a port's speed an amount of bytes over the window
+// is; 1 where either is not known.
+func (x *index) rate(e end, bytes uint64) float64 {
+	for _, s := range x.counters.byMetric[swPortBytes] {
+		if endOf(s) != e || s.recorded == nil || s.recorded.seconds <= 0 {
+			continue
+		}
+		if f := x.about(fact.Subject{Kind: fact.Port, Host: e.node, Name: e.port}, "link.speed"); f != nil && number(f) > 0 {
+			return float64(bytes) * 8 / s.recorded.seconds / number(f)
+		}
+	}
+	return 1
 }
 
 // congested reports whether marks or pauses of the window say that some queue

@@ -318,7 +318,7 @@ func swapped(v *verdict, node string, seats []seat) {
 	if at > 1 && b.key() < seats[at-2].key() || at+1 < len(seats) && a.key() > seats[at+1].key() {
 		return
 	}
-	v.claim(claim{cause: "cabling-wrong", confidence: 0.66, severity: finding.Warning, where: node + "/" + a.port + ", " + node + "/" + b.port, explains: []symptom{slow, noAnswer},
+	v.claim(claim{cause: "cabling-wrong", confidence: 0.72, severity: finding.Warning, where: node + "/" + a.port + ", " + node + "/" + b.port, explains: []symptom{slow, noAnswer},
 		evidence: []finding.Evidence{{Text: node + "/" + a.port + " leads to " + a.peer.node + "/" + a.peer.port}, {Text: node + "/" + b.port + " leads to " + b.peer.node + "/" + b.peer.port}},
 		summary:  sayf("The ports of %s lead to their neighbours in the order of their numbers, but for %s and %s, which have changed places: two cables are swapped.", "%s 的端口按编号顺序连接邻居，只有 %s 与 %s 对调：两根线缆插反。", node, a.port, b.port)})
 }

@@ -72,7 +72,7 @@ func pauseRoot(x *index, v *verdict) {
 	for _, h := range hosts {
 		h.claim(v, inner, x, shares)
 	}
-	if len(hosts) > 0 || len(inner) == 0 || shares[inner[0]] < deadShare/2 {
+	if len(hosts) > 0 || len(inner) == 0 || shares[inner[0]] < 0.8*deadShare {
 		return
 	}
 	if shares[inner[0]] >= stormShare {

@@ -38,7 +38,7 @@ var accept = map[string][]string{
 type Row struct {
 	ID                          string
 	Trials, First, Named, Place int // right cause first; anywhere; right device among those that named it
-	InRange                     int // trials whose fault cost 5 to 50 %
+	InRange, InRangeFirst       int // trials whose fault cost 5 to 50 %; of these, right cause first
 	Instead                     map[string]int
 }
 
@@ -83,7 +83,8 @@ func Kinds(ctx context.Context, id string, trials int, seed uint64, catalogue *c
 		c := b.with(f)
 		found := diagnose(r, c, o, catalogue)
 		row.Trials++
-		if drop >= 0.05 && drop <= 0.5 {
+		inRange := drop >= 0.05 && drop <= 0.5
+		if inRange {
 			row.InRange++
 		}
 		first := "nothing"
@@ -99,6 +100,9 @@ func Kinds(ctx context.Context, id string, trials int, seed uint64, catalogue *c
 		}
 		if at == 0 {
 			row.First++
+			if inRange {
+				row.InRangeFirst++
+			}
 			continue
 		}
 		row.Instead[first]++
