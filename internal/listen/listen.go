@@ -15,8 +15,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/prometheus/exporter-toolkit/web"
+	"go.yaml.in/yaml/v2"
 
 	"weir/internal/input"
 )
@@ -91,6 +91,7 @@ func protection(name string) (encrypted, authenticated bool, err error) {
 		} `yaml:"tls_server_config"`
 		Users map[string]string `yaml:"basic_auth_users"`
 	}
+	// The toolkit has read the file: these keys are there as it says.
 	if err := yaml.Unmarshal(text, &c); err != nil {
 		return false, false, refuse(errors.New("not YAML"))
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	promconfig "github.com/prometheus/common/config"
 
 	"weir/internal/input"
@@ -109,16 +108,8 @@ func readConfig(name string) (*Config, error) {
 // parseConfig reads the text of a configuration file.
 func parseConfig(name string, text []byte) (*Config, error) {
 	var c Config
-	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
-		out := &input.Error{File: name, Found: firstLine(err.Error())}
-		var at yaml.Error
-		if errors.As(err, &at) {
-			out.Found = firstLine(at.GetMessage())
-			if tok := at.GetToken(); tok != nil {
-				out.Line, out.Column = tok.Position.Line, tok.Position.Column
-			}
-		}
-		return nil, out
+	if err := input.YAML(name, text, &c); err != nil {
+		return nil, err
 	}
 	refuse := func(format string, args ...any) error {
 		return &input.Error{File: name, Found: fmt.Sprintf(format, args...)}

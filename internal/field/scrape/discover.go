@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/prometheus/common/model"
 
 	"weir/internal/cluster"
@@ -122,15 +121,12 @@ func parseTargets(name string, text []byte) ([]Target, error) {
 		return &input.Error{File: name, Found: fmt.Sprintf(format, args...), Allowed: `groups as in [{"targets": ["host-0:9779"], "labels": {"instance": "host-0"}}]`}
 	}
 	var groups []targetGroup
-	var err error
-	if trimmed := strings.TrimSpace(string(text)); strings.HasPrefix(trimmed, "[") && strings.HasSuffix(name, ".json") {
-		err = json.Unmarshal(text, &groups)
-	} else {
-		err = yaml.UnmarshalWithOptions(text, &groups, yaml.Strict())
-	}
-	if err != nil {
-		line, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, refuse("found %s", line)
+	if strings.HasSuffix(name, ".json") {
+		if err := json.Unmarshal(text, &groups); err != nil {
+			return nil, refuse("found %v", err)
+		}
+	} else if err := input.YAML(name, text, &groups); err != nil {
+		return nil, err
 	}
 	var out []Target
 	for i, g := range groups {

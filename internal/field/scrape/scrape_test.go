@@ -294,5 +294,6 @@ func TestFileTargets(t *testing.T) {
 func FuzzTargets(f *testing.F) {
 	f.Add("t.json", `[{"targets":["10.0.0.1:9779"]}]`)
 	f.Add("t.yml", "- targets: [a:1]\n")
+	f.Add("0", "! 0000000")
 	f.Fuzz(func(_ *testing.T, name, text string) { parseTargets(name, []byte(text)) })
 }
