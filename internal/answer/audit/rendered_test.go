@@ -3,6 +3,7 @@ package audit_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,6 +160,52 @@ func alone(t *testing.T, r *audit.Result, device, cause, setting string) {
 	}
 	if len(r.Findings) == 0 {
 		t.Errorf("not found: %s of %s", cause, setting)
+	}
+}
+
+// The same faults, in the words of each driver's own tool. Where the tool is
+// there, what the kernel's tool would set instead does not count.
+func TestRenderedVendorTools(t *testing.T) {
+	for _, m := range []struct{ model, speed, fault, old, new, cause, setting string }{
+		{"thor2", "100Gbps", "", "", "", "", ""},
+		{"thor2", "100Gbps", "PFC on another priority", `--pfc --enable "$ROCE_PRIORITY"`, "--pfc --enable 4", "pfc-priority-mismatch", "pfc"},
+		{"thor2", "100Gbps", "RoCE in another priority", "${PRIORITY_OF_DSCP[d]},5,$d", "0,5,$d", "roce-in-default-priority", "dscp.26"},
+		{"thor2", "100Gbps", "shares", `--tcbw "$BANDWIDTH_LIST"`, "--tcbw 60,0,0,50", "switch-config-not-applied", "ets"},
+		{"pollara-400", "100Gbps", "", "", "", "", ""},
+		{"pollara-400", "100Gbps", "trust", "--classification-type dscp", "--classification-type pcp", "roce-in-default-priority", "trust"},
+		{"pollara-400", "100Gbps", "PFC on another priority", `--priority "$i" --no-drop "$nodrop"`, "--priority 4 --no-drop enable", "pfc-priority-mismatch", "pfc"},
+		{"pollara-400", "100Gbps", "link pause", "--pause-type pfc", "--pause-type link", "global-pause-throttle", "pause"},
+		{"pollara-400", "100Gbps", "RoCE in another priority", `--dscp "$d" --priority "${PRIORITY_OF_DSCP[d]}"`, `--dscp "$d" --priority 0`, "roce-in-default-priority", "dscp.26"},
+		{"e810", "100Gbps", "", "", "", "", ""},
+	} {
+		t.Run(m.model+" "+m.fault, func(t *testing.T) {
+			c := smallPod(t, systems[0], "host.nic.model="+m.model, "host.nic.speed="+m.speed)
+			dir := renderTo(t, c)
+			if m.fault == "" {
+				if r := runPath(t, c, dir); len(r.Findings) > 0 || r.PathsChecked != r.PathsTotal {
+					t.Errorf("%d of %d paths; findings:\n%s", r.PathsChecked, r.PathsTotal, list(r))
+				}
+				return
+			}
+			name := filepath.Join(dir, "hosts", "host-2", "roce-setup.sh")
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.ReplaceAll(string(b), m.old, m.new)
+			if text == string(b) {
+				t.Fatalf("%q does not stand in the script", m.old)
+			}
+			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r := runPath(t, c, dir)
+			if !slices.ContainsFunc(r.Findings, func(f audit.Finding) bool {
+				return f.Device == "host-2" && f.Cause == m.cause && strings.HasPrefix(f.Setting, m.setting)
+			}) {
+				t.Errorf("%s of %s is not among\n%s", m.cause, m.setting, list(r))
+			}
+		})
 	}
 }
 

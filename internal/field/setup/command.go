@@ -77,6 +77,10 @@ func (r *reader) command(line uint, name string, words []string) {
 		r.ethtool(line, words)
 	case "mlxconfig", "mstconfig":
 		r.mlxconfig(line, words)
+	case "niccli":
+		r.niccli(line, words)
+	case "nicctl":
+		r.nicctl(line, words)
 	case "sysctl":
 		r.sysctl(line, words)
 	case "ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_write_lat", "ib_read_lat", "ib_send_lat":

@@ -110,6 +110,7 @@ type reader struct {
 	shell
 	out      *Result
 	commands int
+	noDrop   map[string]uint8 // priorities that nicctl made lossless, by card
 }
 
 // byLine reads each line of a document as a command of its own.

@@ -67,6 +67,44 @@ func TestDCB(t *testing.T) {
 	}
 }
 
+// The cards' own tools, as Broadcom's and AMD's guides write their commands.
+func TestVendorTools(t *testing.T) {
+	for text, want := range map[string][]string{
+		"niccli --dev ens1 qos --ets --tsa 0:ets,3:ets,6:strict --up2tc 0:0,3:3 --tcbw 50,0,0,50\n": {
+			"ens1 qos.tc.6.tsa strict", "ens1 qos.priority.3.tc 3", "ens1 qos.tc.3.bandwidth 50"},
+		"niccli -i 1 set_ets tsa 0:ets,1:ets,2:strict priority2tc 0:0,3:1,7:2 tcbw 50,50\n": {
+			"1 qos.priority.7.tc 2", "1 qos.tc.2.tsa strict", "1 qos.tc.1.bandwidth 50"},
+		"niccli --dev ens1 qos --pfc --enable 3\n":              {"ens1 qos.pfc.enabled 3"},
+		"niccli -dev ens1 pfc -enable 3\n":                      {"ens1 qos.pfc.enabled 3"},
+		"niccli --dev ens1 qos --apptlv --add --app 3,5,26\n":   {"ens1 qos.dscp.26.priority 3", "ens1 qos.trust dscp"},
+		"niccli -dev ens1 apptlv -add -app 7,5,48\n":            {"ens1 qos.dscp.48.priority 7", "ens1 qos.trust dscp"},
+		"niccli --dev ens1 qos --apptlv --add --app 3,3,4791\n": nil, // a UDP port
+		"niccli --dev ens1 qos --apptlv --del --app 3,5,26\n":   nil,
+		"niccli --dev ens1 qos --ets --show\n":                  nil,
+		"niccli -dev ens1 getqos\n":                             nil,
+		"nicctl update qos --classification-type pcp\n":         {" qos.trust pcp"},
+		"nicctl update qos dscp-to-priority --dscp 24-26 --priority 3\n": {
+			" qos.dscp.24.priority 3", " qos.dscp.25.priority 3", " qos.dscp.26.priority 3"},
+		"nicctl update qos pfc --priority 3 --no-drop enable\nnicctl update qos pfc --priority 4 --no-drop enable\nnicctl update qos pfc --priority 4 --no-drop disable\n": {
+			" qos.pfc.enabled 3", " qos.pfc.enabled 3,4"},
+		"nicctl update qos scheduling --priority 0,3,6 --dwrr 50,50,0 --rate-limit 0,0,10\n": {
+			" qos.tc.3.bandwidth 50", " qos.tc.6.tsa strict"},
+		"nicctl update port --all --pause-type link --rx-pause enable --tx-pause disable\n": {" pause.rx true", " pause.tx false"},
+		"nicctl update port --all --pause-type pfc --rx-pause enable\n":                     {" pause.rx false"},
+		"nicctl show qos\n": nil,
+	} {
+		got := facts(setup.Read(text, "x", ""))
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				t.Errorf("%q is missing of %s among %q", w, text, got)
+			}
+		}
+		if want == nil && len(got) > 0 {
+			t.Errorf("%s sets %q", text, got)
+		}
+	}
+}
+
 func TestNearestOption(t *testing.T) {
 	for text, want := range map[string]string{
 		"mlnx_qos -i e --turstdscp":           "--trust=dscp",
@@ -127,6 +165,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("#!/bin/sh\nfor d in a b; do mlnx_qos -i $d --pfc 0,0,0,1,0,0,0,0 --trust=dscp; done\n")
 	f.Add("f() { f; }; f; echo 1 > /sys/class/net/e/ecn/roce_np/enable/3\n")
 	f.Add("dcb ets set dev e tc-bw all:12\nip link set e mtu 9000\nethtool -A e rx off\nmlxconfig -d x set A_B 1\nsysctl -w a.b 1\n")
+	f.Add("niccli --dev e qos --ets --tsa 0:ets --up2tc 0:0 --tcbw 50,50\nnicctl update qos dscp-to-priority --dscp 0-63 --priority 3\n")
 	f.Add("x=$(ls infiniband/$1) ib_write_bw --sl 106 -T 5 rdma://x priority 3-4\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		r := setup.Read(text, "x", "h")
