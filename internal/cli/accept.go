@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ import (
 // acceptFlags are the flags of weir accept.
 type acceptFlags struct {
 	set, steps              []string
-	results, dir            string
+	results, dir, baseline  string
 	to                      runnerFlags
 	tool, weir              string
 	duration, limit, budget time.Duration
@@ -39,6 +38,7 @@ func (f *acceptFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.results, "results", "", "judge the results in this directory instead of running tests")
 	fs.StringSliceVar(&f.steps, "steps", nil, "steps that must have passed: preflight, pairs, gpudirect, collectives (default: those with results)")
 	fs.StringVar(&f.dir, "dir", "weir-accept", "keep results here; a run that was interrupted goes on with what is missing")
+	fs.StringVar(&f.baseline, "baseline", "", "compare with the results of an earlier acceptance in this directory")
 	f.to.add(fs)
 	fs.StringVar(&f.tool, "tool", "perftest", "perftest, or weir for hosts without RDMA cards")
 	fs.StringVar(&f.weir, "weir", "weir", "the weir program on the hosts")
@@ -50,7 +50,7 @@ func (f *acceptFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.crossed, "crossed", false, "test across rails, too")
 	fs.BoolVar(&f.reverse, "both-ways", false, "test each pair in both directions")
 	fs.BoolVar(&f.asJSON, "json", false, "print JSON (short for --format json)")
-	fs.StringVar(&f.format, "format", "text", "text or json")
+	fs.StringVar(&f.format, "format", "text", "text, json, html or junit")
 	fs.StringVarP(&f.output, "output", "o", "", "write to this file")
 }
 
@@ -70,7 +70,8 @@ Exit status 1 unless everything that was asked for has passed.`,
 		Example: `  weir accept cluster.yaml                                     # perftest, over ssh
   weir accept cluster.yaml --runner slurm --budget 30m
   weir accept cluster.yaml --tool weir                         # without RDMA cards
-  weir accept cluster.yaml --results outputs/ --json`,
+  weir accept cluster.yaml --results outputs/ --steps preflight,pairs,collectives
+  weir accept cluster.yaml --results outputs/ --baseline march/ --format html -o acceptance.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := f.accept(cmd.Context(), s, args[0])
@@ -78,12 +79,7 @@ Exit status 1 unless everything that was asked for has passed.`,
 				return err
 			}
 			if err := writeReport(s, f.output, func(w io.Writer) error {
-				if f.asJSON || f.format == "json" {
-					e := json.NewEncoder(w)
-					e.SetIndent("", "  ")
-					return e.Encode(r)
-				}
-				return report.AcceptText(w, r)
+				return acceptWriters[f.format](w, r)
 			}); err != nil {
 				return err
 			}
@@ -110,8 +106,11 @@ func (f *acceptFlags) accept(ctx context.Context, s *Streams, name string) (*acc
 		return nil, err
 	}
 	c := file.Cluster
-	if f.format != "text" && f.format != "json" {
-		return nil, refused(fmt.Errorf("--format %s: text or json", f.format))
+	if f.asJSON {
+		f.format = "json"
+	}
+	if acceptWriters[f.format] == nil {
+		return nil, refused(fmt.Errorf("--format %s: text, json, html or junit", f.format))
 	}
 	tool, err := f.toolOf()
 	if err != nil {
@@ -132,7 +131,24 @@ func (f *acceptFlags) accept(ctx context.Context, s *Streams, name string) (*acc
 	} else if _, err := os.Stat(dir); err != nil {
 		return nil, inputError(dir, err)
 	}
-	return f.judge(context.WithoutCancel(ctx), c, dir, acceptance.Options{Asked: f.steps, Absolute: tool.Absolute(), Planned: planned})
+	r, err := f.judge(context.WithoutCancel(ctx), c, dir, acceptance.Options{Asked: f.steps, Absolute: tool.Absolute(), Planned: planned})
+	if err != nil || f.baseline == "" {
+		return r, err
+	}
+	if _, err := os.Stat(f.baseline); err != nil {
+		return nil, inputError(f.baseline, err)
+	}
+	before, err := f.judge(context.WithoutCancel(ctx), c, f.baseline, acceptance.Options{Absolute: tool.Absolute()})
+	if err != nil {
+		return nil, err
+	}
+	r.Against(before)
+	return r, nil
+}
+
+// acceptWriters are the formats of the report.
+var acceptWriters = map[string]func(io.Writer, *acceptance.Report) error{
+	"text": report.AcceptText, "json": report.AcceptJSON, "html": report.AcceptHTML, "junit": report.AcceptJUnit,
 }
 
 // judge reads a directory of results and judges them.

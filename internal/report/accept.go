@@ -62,6 +62,30 @@ func AcceptText(w io.Writer, r *acceptance.Report) error {
 	if worst > 40 {
 		fmt.Fprintf(&b, "  and %d more (--json has all)\n", worst-40)
 	}
+	fell := 0
+	for _, d := range r.Drift {
+		if d.Verdict != acceptance.Pass {
+			fell++
+			if fell <= 20 {
+				fmt.Fprintf(&b, "\nfell since the earlier acceptance: %s: %.2f %s, was %.2f", d.What, d.Now, d.Unit, d.Before)
+			}
+		}
+	}
+	if len(r.Drift) > 0 {
+		fmt.Fprintf(&b, "\n%d of %d measurements fell by more than 5 %% since the earlier acceptance\n", fell, len(r.Drift))
+	}
+	headed := false
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		if c.Verdict == acceptance.Pass {
+			continue
+		}
+		if !headed {
+			b.WriteString("\ncollectives:\n")
+			headed = true
+		}
+		fmt.Fprintf(&b, "  %s on %d nodes, %s: %s: %.2f of %.2f GB/s %s\n", c.Op, c.Nodes, sizeText(float64(c.Bytes)), c.Verdict, c.BusBW, c.Expected, c.Error)
+	}
 	for _, u := range r.Unplaced {
 		fmt.Fprintf(&b, "\nnot used: %s: no pair of the cluster's NICs is named in it", u)
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -261,24 +260,7 @@ func (a *Audit) SARIF(w io.Writer) error {
 // JUnit writes a test suite with a case for every finding, or one case that
 // passed, for build servers.
 func (a *Audit) JUnit(w io.Writer) error {
-	type failure struct {
-		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
-		Text    string `xml:",chardata"`
-	}
-	type testCase struct {
-		Class   string   `xml:"classname,attr"`
-		Name    string   `xml:"name,attr"`
-		Failure *failure `xml:"failure,omitempty"`
-	}
-	type suite struct {
-		XMLName  xml.Name   `xml:"testsuite"`
-		Name     string     `xml:"name,attr"`
-		Tests    int        `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Cases    []testCase `xml:"testcase"`
-	}
-	s := suite{Name: "weir audit " + a.Result.Cluster, Failures: len(a.Result.Findings)}
+	s := junitSuite{Name: "weir audit " + a.Result.Cluster, Failures: len(a.Result.Findings)}
 	for i := range a.Result.Findings {
 		f := &a.Result.Findings[i]
 		var b strings.Builder
@@ -291,21 +273,12 @@ func (a *Audit) JUnit(w io.Writer) error {
 				fmt.Fprintf(&b, "$ %s\n", c)
 			}
 		}
-		s.Cases = append(s.Cases, testCase{Class: f.Device, Name: f.Cause + " " + f.Setting + " " + f.Where,
-			Failure: &failure{Message: f.Summary, Type: f.Cause, Text: b.String()}})
+		s.Cases = append(s.Cases, junitCase{Class: f.Device, Name: f.Cause + " " + f.Setting + " " + f.Where,
+			Failure: &junitFailure{Message: f.Summary, Type: f.Cause, Text: b.String()}})
 	}
 	if len(s.Cases) == 0 {
-		s.Cases = []testCase{{Class: a.Result.Cluster, Name: fmt.Sprintf("%d devices, %d paths", a.Result.DevicesFound, a.Result.PathsChecked)}}
+		s.Cases = []junitCase{{Class: a.Result.Cluster, Name: fmt.Sprintf("%d devices, %d paths", a.Result.DevicesFound, a.Result.PathsChecked)}}
 	}
 	s.Tests = len(s.Cases)
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(s); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return writeJUnit(w, s)
 }

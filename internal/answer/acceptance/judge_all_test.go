@@ -227,3 +227,26 @@ func TestPreflightDiffers(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// What fell since an earlier acceptance is a warning even where it is within
+// the limits of today.
+func TestDrift(t *testing.T) {
+	files := func(pair, bus string) map[string]string {
+		return map[string]string{"gpu01_gpu02.txt": write(pair), "two.txt": nccl(bus, "0", "gpu01", "gpu02")}
+	}
+	o := Options{Absolute: true}
+	before := judged(t, files("391.80", "455.00"), o)
+	for _, c := range []struct {
+		pair, bus string
+		want      Verdict
+	}{{"391.10", "450.00", Pass}, {"391.10", "431.00", Warn}} {
+		r := judged(t, files(c.pair, c.bus), o)
+		if r.Verdict != Pass {
+			t.Fatalf("%+v", r.Steps)
+		}
+		r.Against(before)
+		if r.Verdict != c.want || len(r.Drift) != 2 {
+			t.Errorf("%v: %v %+v", c, r.Verdict, r.Drift)
+		}
+	}
+}

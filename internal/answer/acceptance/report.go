@@ -11,6 +11,8 @@ type Report struct {
 
 	GPUDirect   []GPUDirectReport  `json:"gpudirect,omitempty"`
 	Collectives []CollectiveReport `json:"collectives,omitempty"`
+	// Drift is what an earlier acceptance had, beside what is now.
+	Drift []Drift `json:"drift,omitempty"`
 	// Unplaced and NotRead are results that could not be used.
 	Unplaced []string `json:"unplaced,omitempty"`
 	NotRead  []string `json:"not_read,omitempty"`
