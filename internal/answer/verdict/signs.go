@@ -171,11 +171,12 @@ func pausedWithoutMarks(c *cluster.Cluster, r *twin.Result, share float64) (find
 }
 
 // slowRecovery: some marks, and long after them rates below what the links
-// would carry.
+// would carry. With several jobs the counters do not tell whose rates were cut,
+// and a job that ends early leaves links idle.
 func slowRecovery(c *cluster.Cluster, r *twin.Result, share float64) (finding.Finding, bool) {
 	t := r.Network.Totals
 	marks := float64(t.ECNMarkedPackets) / float64(max(1, t.DataPackets))
-	if share >= healthy || !c.DCQCN.Enabled || t.CNPs == 0 || marks >= manyMarks || r.Network.BusiestEgress.Share >= busyLink {
+	if share >= healthy || len(c.Jobs) > 1 || !c.DCQCN.Enabled || t.CNPs == 0 || marks >= manyMarks || r.Network.BusiestEgress.Share >= busyLink {
 		return finding.Finding{}, false
 	}
 	return finding.Finding{

@@ -16,7 +16,7 @@ import (
 // largest size; of flows to one receiver, of its line rate; of other flows, of
 // what their NICs alone would allow. It is NaN where nothing finished.
 // LimitedBy is "NIC", "NVLink", "PCIe", "latency", "library", "CPU", "line rate",
-// "uplinks", or the id of a cause.
+// "uplinks", "other jobs", or the id of a cause.
 type Verdict struct {
 	Share     float64
 	LimitedBy string
@@ -53,7 +53,8 @@ func Collectives(c *cluster.Cluster, r *twin.Result, expected []expect.Collectiv
 	row, e := &r.Collectives[last], &expected[last]
 	bus := BusBW(row)
 	v.Share = bus / e.BusBW
-	v.Findings = findings(c, r, v.Share)
+	other := othersOf(c, r, last)
+	v.Findings = findings(c, r, v.Share/other.left())
 	at := fmt.Sprintf("%s of %v reaches %.1f GB/s bus bandwidth, %.0f %% of the %.1f expected on this cluster", row.Op, row.Bytes, bus, 100*v.Share, e.BusBW)
 	switch {
 	case v.Share >= healthy, e.Limit == expect.ByLatency && v.Share >= healthyLatency && len(v.Findings) == 0:
@@ -62,9 +63,15 @@ func Collectives(c *cluster.Cluster, r *twin.Result, expected []expect.Collectiv
 	case e.Limit == expect.ByCPU && len(v.Findings) == 0 && v.Share >= healthyCPU:
 		v.LimitedBy = string(e.Limit)
 		v.Sentence = fmt.Sprintf("%s: %s sets the limit, not the network.", at, limitWords(e.Limit))
+	case len(v.Findings) == 0 && other.Jobs > 0 && v.Share/other.left() >= healthy:
+		v.LimitedBy = ByOthers
+		v.Sentence = fmt.Sprintf("%s: %s, and the network carries what they leave.", at, other.text())
 	case len(v.Findings) == 0 && uplinksFull(r):
 		v.LimitedBy = "uplinks"
 		v.Sentence = at + ": the links between switches are full, so the fabric is oversubscribed for this job."
+	case len(v.Findings) == 0 && other.Jobs > 0:
+		v.LimitedBy = ByOthers
+		v.Sentence = fmt.Sprintf("%s: %s, and no counter names another cause.", at, other.text())
 	case len(v.Findings) > 0:
 		v.LimitedBy = v.Findings[0].Cause
 		v.Sentence = fmt.Sprintf("%s: limited by %s at %s.", at, v.LimitedBy, v.Findings[0].Where)
