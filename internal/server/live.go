@@ -38,6 +38,7 @@ type source func(ctx context.Context, live *Live) error
 // sources are the kinds of --source.
 var sources = map[string]source{
 	"sim":    simulate,
+	"record": replay,
 	"agents": func(ctx context.Context, l *Live) error { return l.scrapeAgents(ctx) },
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,8 @@ import (
 	"weir/internal/answer/alert"
 	"weir/internal/cli"
 	"weir/internal/input"
+	"weir/internal/telemetry"
+	"weir/units"
 )
 
 // TestMain lets the test binary be weir-server.
@@ -246,4 +249,39 @@ func TestDocumentedConfig(t *testing.T) {
 	if len(c.Switches) != 2 || len(c.Alerts.windows) != 2 || c.Existing.URL == "" {
 		t.Errorf("%+v", c)
 	}
+}
+
+// A record is replayed slowed down: one reading a second, at the fabric's own rates.
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	reg := telemetry.NewRegistry()
+	n, err := reg.Add(telemetry.MustLookup("rdma_np_cnp_sent_total"), "host-0", "mlx5_0", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := telemetry.Create(root, telemetry.Header{Interval: 100 * units.Microsecond}, reg, telemetry.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		// 5 notifications in 100 us are 50,000 a second.
+		w.Begin(units.Time(i) * 100 * units.Microsecond)
+		w.Set(n, uint64(5*i))
+		if err := w.End(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "../../examples/two-nodes.yaml", "--data", filepath.Join(t.TempDir(), "data"), "--source", "record:"+dir)
+	until(t, "the fabric's rate", func() bool {
+		v, err := strconv.ParseFloat(p.query(t, "rate(rdma_np_cnp_sent_total[5s])")["host-0"], 64)
+		return err == nil && v > 45_000 && v < 55_000
+	})
 }
