@@ -139,13 +139,19 @@ func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 
 // newSource returns what fills the store.
 func newSource(name string) (source, error) {
-	kind, _, _ := strings.Cut(name, ":")
-	if s, ok := sources[kind]; ok {
+	kind, dir, _ := strings.Cut(name, ":")
+	if s, ok := sources[kind]; ok && (kind == "record") == (dir != "") {
 		return s, nil
 	}
 	return nil, fmt.Errorf("--source %s: %s", name, sourceNames())
 }
 
 func sourceNames() string {
-	return strings.Join(slices.Sorted(maps.Keys(sources)), ", ")
+	names := slices.Sorted(maps.Keys(sources))
+	for i, n := range names {
+		if n == "record" {
+			names[i] = "record:DIR"
+		}
+	}
+	return strings.Join(names, ", ")
 }

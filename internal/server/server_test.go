@@ -215,6 +215,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{[]string{"nowhere.yaml"}, "nowhere.yaml: no such file"},
 		{[]string{"../../examples/two-nodes.yaml", "--source", "sun"}, "--source sun: agents"},
+		{[]string{"../../examples/two-nodes.yaml", "--source", "record"}, "agents, record:DIR, sim"},
 		{[]string{"../../examples/two-nodes.yaml", "--retention", "1m"}, "at least 1h"},
 		{[]string{"../../examples/two-nodes.yaml", "--listen", "0.0.0.0:0"}, "beyond loopback without authentication"},
 		{[]string{"../../examples/two-nodes.yaml", "--config", "nowhere.yml"}, "nowhere.yml: no such file"},
