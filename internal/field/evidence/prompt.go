@@ -45,7 +45,7 @@ func newPrompts(parsers []tool.Parser) *prompts {
 // find reports whether a line is a command line and not output.
 func (p *prompts) find(text string) (command, bool) {
 	t := strings.TrimSpace(text)
-	if t == "" || len(t) > 4096 {
+	if t == "" || len(t) > 4096 || strings.HasPrefix(t, "#!") { // "#!/usr/bin/env bash" runs no env
 		return command{}, false
 	}
 	if m := fileMark.FindStringSubmatch(t); m != nil {

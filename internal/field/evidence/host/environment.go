@@ -9,8 +9,12 @@ import (
 )
 
 var (
-	envLine  = tool.MustCompile(`^(?:export |declare -x )?([A-Z][A-Z0-9_]*)=(.*)$`)
-	envKnown = tool.MustCompile(`^(?:NCCL|RCCL|UCX|HCOLL|OMPI|PMIX|PRTE|SLURM|MLX5|CUDA|NVIDIA|NVSHMEM|HIP|HSA|ROCR|ROC|FI|GLOO|MASTER|TORCH|PYTORCH|MORI|MSCCL|SHARP|IB|RDMA|MPI|I_MPI|MV2|MC|GPU|LD_LIBRARY_PATH|LD_PRELOAD|WORLD_SIZE|RANK|LOCAL_RANK)(?:_|$)|^LD_`)
+	envLine     = tool.MustCompile(`^(?:export |declare -x )?([A-Z][A-Z0-9_]*)=(.*)$`)
+	shellOption = tool.MustCompile(`^set (?:[-+][a-zA-Z]+\s*)+(?:pipefail)?\s*$`)
+	shebang     = tool.MustCompile(`^#! ?/\S*/(?:env (?:-\S+ )?)?(?:ba|da|k|z|a)?sh\b`)
+	// "'a value' # why"
+	quotedThenComment = tool.MustCompile(`^("[^"]*"|'[^']*')\s+#`)
+	envKnown          = tool.MustCompile(`^(?:NCCL|RCCL|UCX|HCOLL|OMPI|PMIX|PRTE|SLURM|MLX5|CUDA|NVIDIA|NVSHMEM|HIP|HSA|ROCR|ROC|FI|GLOO|MASTER|TORCH|PYTORCH|MORI|MSCCL|SHARP|IB|RDMA|MPI|I_MPI|MV2|MC|GPU|LD_LIBRARY_PATH|LD_PRELOAD|WORLD_SIZE|RANK|LOCAL_RANK)(?:_|$)|^LD_`)
 )
 
 var environment = tool.Parser{
@@ -21,6 +25,8 @@ var environment = tool.Parser{
 	Recognise: func(w *tool.Window) tool.Score {
 		m := envLine.FindStringSubmatch(w.First())
 		switch {
+		case m == nil && comment(w.First()) && commentsScript(w):
+			return tool.Weak
 		case m == nil:
 			return tool.No
 		case envKnown.MatchString(m[1]):
@@ -33,6 +39,8 @@ var environment = tool.Parser{
 			Belongs: func(l *tool.Line) tool.Score {
 				m := envLine.FindStringSubmatch(l.Text)
 				switch {
+				case m == nil && comment(l.Text):
+					return tool.Weak
 				case m == nil:
 					return tool.No
 				case envKnown.MatchString(m[1]):
@@ -41,15 +49,51 @@ var environment = tool.Parser{
 				return tool.Likely
 			},
 			Read: func(l *tool.Line, out *tool.Out) {
+				ctx.Script = true
 				m := envLine.FindStringSubmatch(l.Text)
+				if m == nil {
+					return
+				}
 				Variable(out, l.N, ctx.HostSubject(), m[1], unquoted(m[2]))
 			},
 		}
 	},
 }
 
+// comment reports whether a line is a comment of a shell script or of a file
+// of settings, where it stands in one, or sets options of the shell.
+func comment(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text, " \t"), "#") || shellOption.MatchString(text)
+}
+
+// commentsScript reports whether the comment at line 0 stands in such a file:
+// one started before, or starts here or behind the comments.
+func commentsScript(w *tool.Window) bool {
+	if w.Context().Script || shebang.MatchString(w.First()) {
+		return true
+	}
+	for i := 1; i < w.Len(); i++ {
+		t := w.Line(i)
+		if strings.TrimSpace(t) == "" || comment(t) {
+			continue
+		}
+		m := envLine.FindStringSubmatch(t)
+		return m != nil && envKnown.MatchString(m[1])
+	}
+	return false
+}
+
+// unquoted returns the value as a shell takes it, without quotes and without
+// the comment behind it.
 func unquoted(v string) string {
 	v = strings.TrimSpace(v)
+	if v != "" && v[0] != '"' && v[0] != '\'' {
+		if i := strings.Index(v, " #"); i >= 0 {
+			v = strings.TrimSpace(v[:i])
+		}
+	} else if m := quotedThenComment.FindStringSubmatch(v); m != nil {
+		v = m[1]
+	}
 	if len(v) >= 2 && (v[0] == '"' || v[0] == '\'') && v[len(v)-1] == v[0] {
 		return v[1 : len(v)-1]
 	}

@@ -15,9 +15,10 @@ var (
 	bootstrapText = tool.MustCompile(`^Bootstrap ?: Using (.+)$`)
 	indexedName   = tool.MustCompile(`(?:^|\s)(?:\[\d+\])?([\w.-]+:[0-9a-fA-F.:]+(?:%\w+)?)<\d+>`)
 	usingText     = tool.MustCompile(`^NET/([\w/.-]+) ?: Using (.+)$`)
-	usingDevice   = tool.MustCompile(`\[(\d+)\]([\w.+-]+)(?::(\d+))?(?:/(RoCE|IB|SHARP|OPA|\w+))?`)
+	usingDevice   = tool.MustCompile(`\[(\d+)\] ?([\w.+-]+)(?::(\d+))?(?:/(RoCE|IB|SHARP|OPA|\w+))?`)
 	oobText       = tool.MustCompile(`; OOB (\S+?)<\d+>`)
 	envText       = tool.MustCompile(`^(?:ENV/Plugin: )?([NR]CCL_[A-Z0-9_]+) set (?:by environment )?to (.*)$`)
+	deviceText    = tool.MustCompile(`^NET/IB ?: \[\d+\] \S+:uverbs\d+:\d+/`) // a device found, before NET/IB names the ones in use
 	gdrText       = tool.MustCompile(`GPU Direct RDMA (?:\((\w+)\) )?(Enabled|Disabled) for (?:GPU (\S+) ?/ ?)?HCA (\d+)(?: '([^']+)')?`)
 	viaText       = tool.MustCompile(`^(?:Channel|Ring|Coll\w*) (\S+) ?: (-?\d+)(?:\[[^\]]*\])? -> (-?\d+)(?:\[[^\]]*\])?(?: \[(send|receive)\])? via (\S+)`)
 	orderText     = tool.MustCompile(`^Channel (\d+)(?:/(\d+))? ?:((?:\s+\d+)+)\s*$`)
@@ -30,7 +31,7 @@ var (
 	qpText        = tool.MustCompile(`^NET/IB ?: ?(?:NCCL )?(?:IbDev|Dev) (\d+)(?: IbDev (\d+))? Port (\d+) qpn (\d+) mtu (\d+)(.*)$`)
 	qpGID         = tool.MustCompile(`\bGID (\d+) \(([0-9A-Fa-f]+)/([0-9A-Fa-f]+)\)`)
 	failedText    = tool.MustCompile(`^([\w./-]+\.(?:cc|c|cpp|h|cu|cuh)):(\d+) -> (-?\d+)`)
-	pluginText    = tool.MustCompile(`^(?:P2P plugin|NET/Plugin ?: (?:Loaded net|Loaded) plugin|Initialized NET plugin|NET/Plugin ?: Using) (\S+)`)
+	pluginText    = tool.MustCompile(`^(?:P2P plugin(?: v\d+)?|NET/Plugin ?: (?:Loaded net|Loaded) plugin|Initialized NET plugin|NET/Plugin ?: Using) (\S.*?)(?: \(v?\d+\))?\s*$`)
 	assignedText  = tool.MustCompile(`^(?:Using network|Assigned NET plugin) (\S+)`)
 )
 
@@ -90,8 +91,8 @@ func (r *record) info() bool {
 // setup reads the lines of a communicator's set-up.
 func (r *record) setup(t string) bool {
 	switch {
-	case strings.HasPrefix(t, "Connected all "):
-		what, _, _ := strings.Cut(strings.TrimPrefix(t, "Connected all "), ",")
+	case strings.HasPrefix(t, "Connected all "), strings.HasPrefix(t, "Connected NVLS tree"), strings.HasPrefix(t, "Connected binomial trees"):
+		what, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(t, "Connected "), "all "), ",")
 		if !slices.Contains(r.p.connected, what) && len(r.p.connected) < 16 {
 			r.p.connected = append(r.p.connected, strings.Clone(what))
 		}
@@ -243,6 +244,7 @@ func (r *record) net(t string) bool {
 		r.onceBool("nccl.no_device", true)
 	case strings.Contains(t, "GPU Direct RDMA"):
 		return r.gdr(t)
+	case strings.Contains(t, " set_ece={"): // the peer's answer; the GID stands in the query
 	case strings.Contains(t, " qpn "):
 		m := qpText.FindStringSubmatch(t)
 		if m == nil {
@@ -261,8 +263,9 @@ func (r *record) net(t string) bool {
 		}
 	case usingText.MatchString(t):
 		r.using(usingText.FindStringSubmatch(t))
-	case strings.Contains(t, "Got async event"), strings.Contains(t, "Got non-fatal async event"):
+	case asyncText.MatchString(t):
 		r.warn()
+	case strings.Contains(t, "Made virtual device"), deviceText.MatchString(t):
 	default:
 		return false
 	}

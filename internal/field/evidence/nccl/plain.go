@@ -15,7 +15,7 @@ var plainStarts = [...]string{
 	"MNNVL ", "NVLS ", "nvls ", "CC Off", "CC On", "P2P is disabled", "Check P2P Type", "CUDA Dev", "ncclCommInit", "ncclCommSplit",
 	"ncclCommFinalize", "ncclCommDestroy", "ncclCommAbort", "Abort COMPLETE", "Destroy COMPLETE", "Bootstrap timings", "RAS ", "Ras ", "[Service thread]",
 	"Symmetric ", "symmetric ", "Assigned RMA ", "Assigned GIN ", "Initialized GIN ", "Initialized RMA ", "GIN/", "Failed to open lib",
-	"DL: ", "NVML ", "Using CUDA", "cuMem ",
+	"Could not enable P2P between dev", "Using network plugin", "Successfully loaded external ", "NCCL git version", "DL: ", "NVML ", "Using CUDA", "cuMem ",
 	// COLL and P2P
 	"AllReduce: ", "AllGather: ", "ReduceScatter: ", "Reduce: ", "Broadcast: ", "AlltoAll: ", "AllToAll: ", "Send: ", "Recv: ", "Gather: ", "Scatter: ",
 	// SHM, NET, GRAPH
@@ -23,9 +23,9 @@ var plainStarts = [...]string{
 	"KV Convert to ", "Retain ", "GDRCopy", "GDRCOPY",
 	// TUNING, ENV, ALLOC, PROXY, PROFILE
 	"TUNER/", "Latency/AlgBw", "Max NThreads", "Avg bandwidth", "Tree/", "Ring/", "Algorithm ", "ENV/Plugin", "Cuda Alloc", "Cuda Host Alloc", "Mem Alloc", "Mem Realloc",
-	"CUMEM ", "UDS: ", "Proxy: ", "Proxy ", "[Proxy Service", "[Proxy Progress", "PROFILER/", "Shutdown ",
+	"CUMEM ", "UDS: ", "Call to connect returned ", "socketPollConnect: ", "socketStartConnect: ", "Proxy: ", "Proxy ", "[Proxy Service", "[Proxy Progress", "PROFILER/", "Shutdown ",
 	// RCCL
-	"ROCr ", "Kernel version", "Dmabuf", "DMABUF", "RCCL ", "MSCCL", "Mscclpp",
+	"ROCr ", "initialized internal alternative rsmi", "Kernel version", "Dmabuf", "DMABUF", "RCCL ", "MSCCL", "Mscclpp",
 }
 
 // plainForms are those that have no fixed start.

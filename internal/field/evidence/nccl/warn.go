@@ -25,7 +25,7 @@ var (
 	gidIndexText   = tool.MustCompile(`local GID index (\d+)`)
 	localGIDText   = tool.MustCompile(`local GID:? ([0-9a-fA-F:.]+[0-9a-fA-F])`)
 	remoteGIDText  = tool.MustCompile(`remote GID:? ([0-9a-fA-F:.]+[0-9a-fA-F])`)
-	asyncText      = tool.MustCompile(`(?:([\w.+-]+):\d+ )?(?:NET/IB ?: )?(?:([\w.+-]+):\d+ )?Got (?:non-fatal |fatal )?async (?:fatal )?event ?: ?(.+)$`)
+	asyncText      = tool.MustCompile(`(?:([\w.+-]+):\d+ )?(?:NET/IB ?: )?(?:([\w.+-]+):\d+ )?(?:Got )?(?:(?:non-fatal |fatal )?async (?:fatal )?event(?: on \w+ \(\S+\))? ?: ?(.+)|(unknown event type .+))$`)
 	openText       = tool.MustCompile(`Unable to open device (\S+)`)
 	socketText     = tool.MustCompile(`(?i)socket|connect(?:ion)? |accept|Connection closed`)
 	cudaText       = tool.MustCompile(`(?:Cuda|HIP|CUDA) failure|hipError|cudaError`)
@@ -54,7 +54,7 @@ func (r *record) warn() {
 		m := asyncText.FindStringSubmatch(t)
 		r.event("nccl.error.kind", "async_event")
 		r.event("nccl.error.device", m[1]+m[2])
-		r.event("nccl.error.event", m[3])
+		r.event("nccl.error.event", m[3]+m[4])
 	case verbsText.MatchString(t):
 		r.verbs(t)
 	case openText.MatchString(t):

@@ -23,7 +23,9 @@ var (
 	perfCount   = tool.MustCompile(`^\s*scnt=\d+, ccnt=\d+`)
 	perfFail    = tool.MustCompile(`^\s*(?:Completion with error at |Failed to |Couldn't |Unable to |Can't |IB device .* not found|Error: |.*[Cc]ouldn't (?:read|connect|create)|Requested mtu is higher|failed to create mr|Unexpected CM event|.* is not supported)`)
 	perfWarn    = tool.MustCompile(`^\s*(?:Conflicting CPU frequency values|Warning: |WARNING: |.*CPU Frequency is not max)`)
-	perfWait    = tool.MustCompile(`Waiting for client .*to connect`)
+	// What builds with GPU buffers say about them.
+	perfGPU  = tool.MustCompile(`^\s*(?:initializing CUDA|Listing all CUDA devices in system:|CUDA device \d+: PCIe address is |Picking (?:GPU number |device No\. )\d+|\[pid = \d+, dev = \d+\] device name = |creating CUDA Ctx|making it the current CUDA Ctx|cuMemAlloc\(\) of a |allocated (?:\d+ bytes of )?GPU buffer |deallocating (?:RX )?GPU buffer |destroying current CUDA Ctx|Using (?:HIP|ROCm|ROCM) |Trying to initialize HIP)`)
+	perfWait = tool.MustCompile(`Waiting for client .*to connect`)
 )
 
 // perfLabels maps settings of the header to the vocabulary; the rest go under
@@ -50,7 +52,8 @@ var perftest = tool.Parser{
 		t := w.First()
 		switch {
 		case perfTitle.MatchString(t), perfTable.MatchString(t) && perfColumn.MatchString(t), perfStatus.MatchString(t),
-			strings.HasPrefix(strings.TrimSpace(t), "Completion with error at "), perfGID.MatchString(t), perfAddress.MatchString(t), perfWait.MatchString(t):
+			strings.HasPrefix(strings.TrimSpace(t), "Completion with error at "), perfGID.MatchString(t), perfAddress.MatchString(t), perfWait.MatchString(t),
+			perfGPU.MatchString(t):
 			return tool.Sure
 		case strings.HasPrefix(t, " Dual-port "), strings.HasPrefix(t, " CQ Moderation "), strings.HasPrefix(t, " Data ex. method "):
 			return tool.Sure // the title was cut
@@ -101,6 +104,8 @@ func (r *perfRun) Match(l *tool.Line) tool.Score {
 		return tool.Sure
 	case r.columns != nil && perfRow.MatchString(t) && len(strings.Fields(t)) <= len(r.columns):
 		return tool.Sure
+	case perfGPU.MatchString(t):
+		return tool.Sure
 	case perfWait.MatchString(t):
 		if r.rows > 0 || r.failed {
 			return tool.No
@@ -120,7 +125,7 @@ func (r *perfRun) Take(l *tool.Line, out *tool.Out) {
 		r.title(l, out, m)
 		return
 	}
-	if perfWait.MatchString(t) {
+	if perfWait.MatchString(t) || perfGPU.MatchString(t) {
 		return
 	}
 	if !r.named {
@@ -181,6 +186,9 @@ func (r *perfRun) title(l *tool.Line, out *tool.Out, m []string) {
 	}
 	r.name("ib_"+verb, l.N)
 	out.Text(l.N, r.test, "perftest.verb", verb)
+	if strings.Contains(l.Text, " Bidirectional ") { // its bandwidth is the sum of both directions
+		out.Text(l.N, r.test, "perftest.setting.Bidirectional", "ON")
+	}
 }
 
 func (r *perfRun) setting(l *tool.Line, out *tool.Out, label, value string) {

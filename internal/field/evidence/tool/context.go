@@ -20,6 +20,9 @@ type Context struct {
 	// Command is the command line that printed the text, in words, from the
 	// caller or a prompt; nil unknown.
 	Command []string
+	// Script tells that a "#!" line or a variable of a settings file came before:
+	// a line that starts with "#" is a comment.
+	Script bool
 	// Runs counts the runs of tests in the source; nil: not counted.
 	Runs map[string]int
 }
