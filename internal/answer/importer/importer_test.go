@@ -416,3 +416,22 @@ func FuzzRefresh(f *testing.F) {
 		}
 	})
 }
+
+// Two switches that tell of each other, each with its own port in short: one
+// cable.
+func TestShortPortNames(t *testing.T) {
+	table := func(local, peer, port string) string {
+		return "Port          Neighbor Device ID       Neighbor Port ID    TTL\n---------- ------------------------ ---------------------- ---\n" + local + "         " + peer + "                  " + port + "         120\n"
+	}
+	_, c := build(t, write(t, map[string]string{
+		"h1/lldpctl.json":  lldpctl("eth2", "leaf-0", "Ethernet1/1"),
+		"h1/rdma.txt":      rdmaLink,
+		"h2/lldpctl.json":  lldpctl("eth2", "leaf-0", "Ethernet2/1"),
+		"h2/rdma.txt":      rdmaLink,
+		"leaf-0/lldp.txt":  "leaf-0#show lldp neighbors\n" + table("Et3/1", "spine-0", "Ethernet7/1"),
+		"spine-0/lldp.txt": "spine-0#show lldp neighbors\n" + table("Et7/1", "leaf-0", "Ethernet3/1"),
+	}))
+	if got, want := links(c), []string{"h1/nic-0-leaf-0/Ethernet1/1", "h2/nic-0-leaf-0/Ethernet2/1", "leaf-0/Ethernet3/1-spine-0/Ethernet7/1"}; !slices.Equal(got, want) {
+		t.Errorf("links %q, want %q", got, want)
+	}
+}

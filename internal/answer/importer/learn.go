@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/answer/audit"
 	"weir/internal/fact"
+	"weir/internal/field/evidence/tool"
 	"weir/internal/field/inventory"
 	"weir/internal/qos"
 	"weir/units"
@@ -74,6 +75,7 @@ func learn(s *Sources) *knowledge {
 	k.fromGraphs()
 	k.fromFacts()
 	k.fromConfigs()
+	k.settleNames()
 	k.settleKinds()
 	k.settlePorts()
 	k.settleLinks()
@@ -242,11 +244,14 @@ func (k *knowledge) cardFact(d *device, f *fact.Fact, text string, number uint64
 	d.is(inventory.Host, true)
 }
 
+// ownerOf is the switch that a configuration is of.
+func (k *knowledge) ownerOf(c *tool.Config) string { return cmp.Or(c.Host, k.s.deviceOf(c.Source)) }
+
 // fromConfigs keeps how switches treat RoCE.
 func (k *knowledge) fromConfigs() {
 	for i := range k.s.Configs {
 		c := &k.s.Configs[i]
-		d := k.device(cmp.Or(c.Host, k.s.deviceOf(c.Source)))
+		d := k.device(k.ownerOf(c))
 		if d == nil {
 			continue
 		}

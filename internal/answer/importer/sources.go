@@ -56,7 +56,7 @@ const maxWhole = 64 << 20
 
 // places are directories of collections, and of trees of a machine, that are no
 // device's name.
-var places = []string{"hosts", "switches", "nodes", "evidence", "bundle", "configs", "servers", "lldp", "facts", "outputs"}
+var places = []string{"hosts", "switches", "nodes", "evidence", "bundle", "configs", "servers", "lldp", "facts", "outputs", "before", "after", "state"}
 var trees = []string{"sys", "proc", "etc", "host", "files"}
 
 // outputs are names of files that say what they hold, not whose it is.

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"archive/tar"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,8 +9,6 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-
-	"weir/internal/field/dialect"
 )
 
 // Schema of manifests.
@@ -82,26 +79,6 @@ func write(w io.Writer, m *Manifest, texts map[string][]byte) error {
 		return err
 	}
 	return z.Close()
-}
-
-// redact hides secrets, line by line.
-func redact(b []byte) []byte {
-	var out bytes.Buffer
-	out.Grow(len(b))
-	for len(b) > 0 {
-		line := b
-		end := bytes.IndexByte(b, '\n')
-		if end >= 0 {
-			line, b = b[:end], b[end+1:]
-		} else {
-			b = nil
-		}
-		out.WriteString(dialect.Redact(string(line)))
-		if end >= 0 {
-			out.WriteByte('\n')
-		}
-	}
-	return out.Bytes()
 }
 
 // fileOf names a source's file; names come from cluster files, which allow no

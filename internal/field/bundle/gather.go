@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/field/dialect"
 	"weir/internal/field/remote"
 )
 
@@ -143,7 +144,7 @@ func (g *gathering) keep(s *Source, name string, at time.Time, r remote.Result, 
 			return
 		}
 	}
-	text = redact(text)
+	text = dialect.RedactText(text)
 	f.Bytes = len(text)
 	s.Files = append(s.Files, f)
 	g.mu.Lock()

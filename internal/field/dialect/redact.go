@@ -40,7 +40,7 @@ func Redact(line string) string {
 			continue
 		}
 		rest := strings.TrimRight(line[end:], " \t\r;,}\"'")
-		if value := strings.Trim(rest, " \t:=\"'"); value == "" || value == Redacted {
+		if value := strings.Trim(rest, " \t:=\"'{["); value == "" || value == Redacted {
 			continue
 		}
 		sep := wordStart(line[end:])
