@@ -69,6 +69,11 @@ func simulateCluster(ctx context.Context, s *Streams, f *simulateFlags, name str
 			return nil, refused(fmt.Errorf("%s: --fidelity flow: %w", name, err))
 		}
 	}
+	if reduces, err := twin.Reduces(c); err != nil {
+		return nil, refused(fmt.Errorf("%s: %w", name, err))
+	} else if reduces && (f.record != "" || f.pcap != "") {
+		return nil, refused(fmt.Errorf("%s: in_network_reduction is a closed form: there are no packets for --record and --pcap", name))
+	}
 	routes, err := runnable(fault.Physical(c))
 	if err != nil {
 		return nil, refused(fmt.Errorf("%s: %w", name, err))

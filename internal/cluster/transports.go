@@ -52,6 +52,11 @@ type InfiniBandModel struct {
 	CreditDelay   units.Time  // from room in the buffer to credits on the cable, and from the cable to their use
 	Adaptive      bool        // packets take the least loaded of equal ports
 	Congestion    bool        // switches mark and cards slow down
+
+	Reduction        bool        // switches reduce all_reduce
+	ReductionLatency units.Time  // of each switch on the way up
+	ReductionShare   float64     // of the line's payload rate that reductions reach
+	ReductionLimit   units.Bytes // longest message of one reduction
 }
 
 // HostCopyModel holds what a transfer pays whose NIC does not reach the GPU's
@@ -102,6 +107,10 @@ var (
 		{key{name: "credit_delay", kind: duration, min: 0, max: 1e9, def: "100ns", doc: "From room in a buffer to the use of its credits, the cable aside."}, "our estimate", false},
 		{key{name: "adaptive_routing", kind: toggle, def: "true", doc: "Packets take the least loaded of equal ports, and cards put them in order. false: routing.mode holds."}, "usual setting of subnet managers since HDR", false},
 		{key{name: "congestion_control", kind: toggle, def: "false", doc: "Switches mark by qos.ecn and cards slow down by dcqcn's rules."}, "usual setting", false},
+		{key{name: "in_network_reduction", kind: toggle, def: "false", doc: "Switches reduce all_reduce between nodes (SHARP), unless an algorithm is named. Other operations run as without it."}, "option of subnet managers and the library", false},
+		{key{name: "reduction_latency", kind: duration, min: 0, max: 1e9, def: "100ns", doc: "What a switch on the way up takes beyond switch_latency to reduce."}, "our assumption", false},
+		{key{name: "reduction_share", kind: share, def: "95%", doc: "Share of the line's payload rate that reductions of long messages reach."}, "Graham et al., ISC 2020, abstract: about 95 % of network bandwidth on HDR", false},
+		{key{name: "reduction_limit", kind: size, min: 4096, max: 1 << 40, def: "1073741792", doc: "Longest message of a reduction. What a card has beyond it goes in pieces, each of which takes the way through the tree."}, "NVIDIA SHARP 2.6.1 manual, streaming aggregation", false},
 	}
 	hostCopyTable = []parameter{
 		{key{name: "rate", kind: rate, min: 1e9, max: 1e13, auto: "shared", def: "shared", doc: "Rate of a card's copies between GPU and host memory, each way. shared: GPU and card share the card's PCIe slot, so each has half of it."}, "each byte crosses PCIe and host memory twice: min(line, host path / 2)", false},
@@ -146,6 +155,8 @@ func (b *builder) transports() error {
 	b.c.InfiniBand = InfiniBandModel{
 		SwitchLatency: n.time("switch_latency"), LaneBuffer: n.bytes("lane_buffer"), CreditDelay: n.time("credit_delay"),
 		Adaptive: n.bool("adaptive_routing"), Congestion: n.bool("congestion_control"),
+		Reduction: n.bool("in_network_reduction"), ReductionLatency: n.time("reduction_latency"),
+		ReductionShare: n.float("reduction_share"), ReductionLimit: n.bytes("reduction_limit"),
 	}
 	n = b.root.at("transports").at("host_copy")
 	b.c.HostCopy = HostCopyModel{Rate: n.bits("rate"), Latency: n.time("latency")}

@@ -38,12 +38,13 @@ const (
 	NVLS
 	NVLSTree
 	Hierarchical
-	Direct // all_to_all: pairwise sends
+	Direct    // all_to_all: pairwise sends
+	InNetwork // switches of the fabric reduce; it has no Schedule
 )
 
 // String returns "auto", "ring" ...
 func (a Algorithm) String() string {
-	return [...]string{"auto", "ring", "tree", "nvls", "nvls_tree", "hierarchical", "direct"}[min(a, Direct)]
+	return [...]string{"auto", "ring", "tree", "nvls", "nvls_tree", "hierarchical", "direct", "in_network"}[min(a, InNetwork)]
 }
 
 // Protocol is how NCCL moves data and flags.

@@ -75,8 +75,8 @@ func writeCollectives(b *bufio.Writer, rows []Row) {
 
 // byFlow marks what was not simulated packet by packet.
 func byFlow(fidelity string) string {
-	if fidelity == string(twin.Flows) {
-		return ", flow"
+	if fidelity != "" && fidelity != string(twin.Packets) {
+		return ", " + fidelity
 	}
 	return ""
 }

@@ -49,6 +49,9 @@ func PredictHops(c *cluster.Cluster) (float64, error) {
 			if err != nil {
 				return 0, err
 			}
+			if choice.Algorithm == collective.InNetwork { // no packets
+				continue
+			}
 			s, err := p.Schedule(choice, size)
 			if err != nil {
 				return 0, err

@@ -57,6 +57,12 @@ func one(ctx context.Context, c *cluster.Cluster, o *Options) (*Result, *sim.His
 		r, err := fluid(ctx, c, o)
 		return r, &sim.Histogram{}, err
 	}
+	if reduces, err := Reduces(c); err != nil {
+		return nil, nil, err
+	} else if reduces {
+		r, err := reduced(c, o)
+		return r, &sim.Histogram{}, err
+	}
 	c = fault.Physical(c)
 	cfg := sim.Config{Cluster: c, Seed: o.Seed, Check: o.Check}
 	if o.Configure != nil {

@@ -33,6 +33,7 @@ const (
 	ByPCIe    Limit = "PCIe"
 	ByLocal   Limit = "NVLink"
 	ByLibrary Limit = "library"
+	ByUplinks Limit = "uplinks"
 )
 
 // Collective is what one size of a collective should show.
@@ -70,6 +71,9 @@ func With(p *plan.Plan, choice nccl.Choice, bytes units.Bytes) Collective {
 	if p.Ranks == 1 {
 		e.IdealLimit, e.Limit = ByLibrary, ByLatency
 		return e
+	}
+	if choice.Algorithm == collective.InNetwork {
+		return inNetwork(p, e)
 	}
 	ideal, limit := bottleneck(choice, transfers(p, choice, bytes, true))
 	e.IdealLimit = limit

@@ -3,6 +3,7 @@ package expect
 import (
 	"weir/internal/cluster"
 	"weir/internal/collective"
+	"weir/internal/twin/plan"
 )
 
 // BusFactor is the factor from algorithm to bus bandwidth that nccl-tests
@@ -29,7 +30,7 @@ const (
 	rocev1Header     = 74 + 20
 	tcpHeader        = 14 + 4 + 20
 	tcpIPHeader      = 20 + 32 // inside the MTU
-	infinibandHeader = 26
+	infinibandHeader = plan.InfiniBandHeader
 )
 
 // PayloadShare returns the share of line rate that payload takes, packets full

@@ -57,6 +57,9 @@ func Collectives(c *cluster.Cluster, r *twin.Result, expected []expect.Collectiv
 	v.Findings = findings(c, r, v.Share/other.left())
 	at := fmt.Sprintf("%s of %v reaches %.1f GB/s bus bandwidth, %.0f %% of the %.1f expected on this cluster", row.Op, row.Bytes, bus, 100*v.Share, e.BusBW)
 	switch {
+	case row.Fidelity == string(twin.ClosedForm):
+		v.LimitedBy = string(e.Limit)
+		v.Sentence = fmt.Sprintf("%s of %v takes %.1f us by the closed form of in-network reduction, %.1f GB/s bus bandwidth: %s sets the limit. No packet was simulated.", row.Op, row.Bytes, row.Time.Microseconds(), bus, limitWords(e.Limit))
 	case v.Share >= healthy, e.Limit == expect.ByLatency && v.Share >= healthyLatency && len(v.Findings) == 0:
 		v.LimitedBy = string(e.Limit)
 		v.Sentence = fmt.Sprintf("%s: the network carries it, and %s sets the limit.", at, limitWords(e.Limit))
@@ -105,6 +108,8 @@ func limitWords(l expect.Limit) string {
 		return "PCIe"
 	case expect.ByCPU:
 		return "the work of the hosts' cores for TCP"
+	case expect.ByUplinks:
+		return "the links between switches"
 	case expect.ByLocal:
 		return "NVLink inside the nodes"
 	}

@@ -271,6 +271,9 @@ func (p *Plan) Choose(bytes units.Bytes) (nccl.Choice, error) {
 	if algorithm == collective.Auto {
 		algorithm = p.Cluster.NCCL.Algorithm
 	}
+	if p.InNetwork() {
+		return nccl.Choice{Algorithm: collective.InNetwork}, nil
+	}
 	c, ok := p.System.Choose(p.Job.Op, bytes, algorithm, p.protocol)
 	if !ok {
 		proto := "auto"
