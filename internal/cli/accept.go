@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"weir/internal/answer/audit"
 	"weir/internal/cause"
 	"weir/internal/cluster"
+	"weir/internal/field/bundle"
+	"weir/internal/field/remote"
 	"weir/internal/report"
 )
 
@@ -29,6 +32,7 @@ type acceptFlags struct {
 	duration, limit, budget time.Duration
 	rounds, gid             int
 	crossed, reverse        bool
+	latency, together       bool
 	asJSON                  bool
 	format, output          string
 }
@@ -49,6 +53,8 @@ func (f *acceptFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&f.gid, "gid-index", -1, "GID index for perftest (default: its own choice)")
 	fs.BoolVar(&f.crossed, "crossed", false, "test across rails, too")
 	fs.BoolVar(&f.reverse, "both-ways", false, "test each pair in both directions")
+	fs.BoolVar(&f.latency, "latency", false, "test the latency of each pair, too")
+	fs.BoolVar(&f.together, "together", false, "a further pass with all cards at once, which loads the fabric")
 	fs.BoolVar(&f.asJSON, "json", false, "print JSON (short for --format json)")
 	fs.StringVar(&f.format, "format", "text", "text, json, html or junit")
 	fs.StringVarP(&f.output, "output", "o", "", "write to this file")
@@ -220,12 +226,55 @@ func (f *acceptFlags) run(ctx context.Context, s *Streams, c *cluster.Cluster, t
 		p.Until = s.Now().Add(f.budget)
 	}
 	p.Progress = func(done, total int) { fmt.Fprintf(s.Err, "step %d of %d\n", done, total) }
-	err = p.Run(ctx, acceptance.Steps(c, tests), "alone", acceptance.Bandwidth)
-	switch {
-	case errors.Is(err, acceptance.ErrBudget), ctx.Err() != nil:
-		return len(tests), nil
-	case err != nil:
-		return 0, failed(err)
+	passes := []acceptPass{{acceptance.Steps(c, tests), acceptance.Alone, acceptance.Bandwidth}}
+	if f.latency {
+		passes = append(passes, acceptPass{acceptance.Steps(c, tests), acceptance.Alone, acceptance.Latency})
 	}
-	return len(tests), nil
+	if f.together {
+		passes = append(passes, acceptPass{acceptance.AtOnce(tests), acceptance.Together, acceptance.Bandwidth})
+	}
+	planned = len(passes) * len(tests)
+	if slices.Contains(f.steps, acceptance.StepPreflight) {
+		if err := f.preflight(ctx, s, c, runner); err != nil {
+			return planned, err
+		}
+	}
+	for _, pass := range passes {
+		err = p.Run(ctx, pass.steps, pass.pass, pass.what)
+		switch {
+		case errors.Is(err, acceptance.ErrBudget), ctx.Err() != nil:
+			return planned, nil
+		case err != nil:
+			return 0, failed(err)
+		}
+	}
+	return planned, nil
+}
+
+// acceptPass is one pass over the pairs.
+type acceptPass struct {
+	steps      [][]acceptance.Test
+	pass, what string
+}
+
+// preflight gathers what hosts say of themselves into the results, once.
+func (f *acceptFlags) preflight(ctx context.Context, s *Streams, c *cluster.Cluster, runner remote.Runner) error {
+	name := filepath.Join(f.dir, "preflight.tar.zst")
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	o := bundle.Options{Runner: runner, Parallel: 64, Now: time.Now, Progress: func(what string) { fmt.Fprintln(s.Err, what) }}
+	if err := collectFrom(&o, c, nil, true); err != nil {
+		return err
+	}
+	part := name + ".part"
+	file, err := os.Create(part)
+	if err != nil {
+		return failed(err)
+	}
+	_, err = bundle.Gather(ctx, o, file)
+	if err = errors.Join(err, file.Close()); err != nil || ctx.Err() != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return os.Rename(part, name)
 }

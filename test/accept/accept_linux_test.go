@@ -91,8 +91,9 @@ type acceptance struct {
 		RateShare    float64 `json:"rate_share"`
 	}
 	Pairs []struct {
-		From, To, Verdict string
-		Gbps              float64 `json:"bandwidth_gbits_per_s"`
+		From, To, Verdict, Error string
+
+		Gbps float64 `json:"bandwidth_gbits_per_s"`
 	}
 }
 
@@ -133,8 +134,16 @@ func TestSlowLink(t *testing.T) {
 		}
 	}
 	b.shape(2, "300mbit")
-	if a, status := b.accept("--dir", "repaired"); status != 0 || a.Verdict != "pass" && a.Verdict != "warn" || len(a.Suspects) != 0 {
+	if a, status := b.accept("--dir", "repaired", "--latency"); status != 0 || a.Verdict != "pass" && a.Verdict != "warn" || len(a.Suspects) != 0 || len(a.Pairs) != 12 {
 		t.Errorf("status %d, %+v", status, a)
+	}
+	// What the hosts say of themselves; no time for tests is no pass.
+	short, status := b.accept("--dir", "short", "--steps", "preflight,pairs", "--budget", "1ns")
+	if status != 1 || len(short.Pairs) != 0 || len(short.Steps) != 2 || short.Steps[0].Name != "preflight" || short.Steps[0].Verdict == "skipped" || short.Steps[1].Verdict != "incomplete" {
+		t.Errorf("status %d, %d pairs, %+v", status, len(short.Pairs), short.Steps)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "short", "preflight.tar.zst")); err != nil {
+		t.Error(err)
 	}
 	// Judged again from its results, and resumed: no test is run twice.
 	if again, status := b.accept("--results", "slow"); status != 1 || len(again.Suspects) != 1 || again.Suspects[0].Name != s.Name {

@@ -177,3 +177,41 @@ func TestPairsResume(t *testing.T) {
 		t.Errorf("%+v %v", step, err)
 	}
 }
+
+// All at once, no card is used twice in a step, and no test is lost.
+func TestAtOnce(t *testing.T) {
+	tests := PairTests(fourParsed(t), []int{0, 1, 2, 3}, 0, false)
+	steps := AtOnce(tests)
+	n := 0
+	for _, step := range steps {
+		used := map[cluster.NICRef]bool{}
+		for _, x := range step {
+			if used[x.From] || used[x.To] {
+				t.Errorf("%+v used twice", x)
+			}
+			used[x.From], used[x.To] = true, true
+			n++
+		}
+	}
+	// Four hosts meet in three rounds; eight rails, two pairs a round.
+	if n != len(tests) || n != 48 || len(steps) != 3 || len(steps[0]) != 16 {
+		t.Errorf("%d tests of %d in %d steps", n, len(tests), len(steps))
+	}
+}
+
+// Missing latencies are missing tests, and do not hide behind bandwidths.
+func TestLatencyPlanned(t *testing.T) {
+	c := fourParsed(t)
+	pair := Test{cluster.NICRef{Host: 0}, cluster.NICRef{Host: 1}}
+	bandwidth := PairResult{Test: pair, Pass: Alone, Rate: 391e9, What: Bandwidth}
+	latency := PairResult{Test: pair, Pass: Alone, Latency: 2.1, What: Latency}
+	broken := PairResult{Test: pair, Pass: Alone, Error: "exit status 1", What: Latency}
+	for _, x := range []struct {
+		results []PairResult
+		want    Verdict
+	}{{[]PairResult{bandwidth, latency}, Pass}, {[]PairResult{bandwidth}, Incomplete}, {[]PairResult{bandwidth, broken}, Fail}, {[]PairResult{latency, latency}, Incomplete}} {
+		if step, _, _, err := JudgePairs(c, x.results, true, 2); err != nil || step.Verdict != x.want {
+			t.Errorf("%+v: %+v %v", x.results, step, err)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type PairResult struct {
 	Latency float64 // microseconds, typical; 0: not measured
 	Error   string  // why there is no result
 	Command string
+	What    string // Bandwidth or Latency, of a test of ours; else ""
 }
 
 // Results are what a directory has.
@@ -139,7 +140,7 @@ func (o *Results) take(c *cluster.Cluster, path string, r *Record, facts []fact.
 		switch r.Step {
 		case "pairs", "gpudirect":
 			if t, ok := named(c, r.From, r.To); ok {
-				o.Pairs = append(o.Pairs, PairResult{Test: t, Pass: passOf(r), Source: path, Error: reason, Command: r.Command})
+				o.Pairs = append(o.Pairs, PairResult{Test: t, Pass: passOf(r), Source: path, Error: reason, Command: r.Command, What: r.Test})
 			}
 		case "collectives":
 			o.Collectives = append(o.Collectives, CollectiveResult{Op: r.Test, Nodes: r.Nodes, Pass: r.Pass, Source: path, Error: reason})
@@ -204,7 +205,7 @@ func (o *Results) pair(c *cluster.Cluster, path string, r *Record, t *run) bool 
 	ok := false
 	if r != nil {
 		p.Test, ok = named(c, r.From, r.To)
-		p.Pass, p.Command = passOf(r), r.Command
+		p.Pass, p.Command, p.What = passOf(r), r.Command, r.Test
 		if r.Error != "" && p.Error == "" {
 			p.Error = r.Error
 		}

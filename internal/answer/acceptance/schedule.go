@@ -68,6 +68,22 @@ func Steps(c *cluster.Cluster, tests []Test) [][]Test {
 	return steps
 }
 
+// AtOnce puts tests into steps that load the fabric: in a step no NIC is used
+// twice, and tests may share links between switches.
+func AtOnce(tests []Test) [][]Test {
+	var steps [][]Test
+	free := map[cluster.NICRef]int{} // the first step in which a NIC may be used
+	for _, t := range tests {
+		at := max(free[t.From], free[t.To])
+		if at == len(steps) {
+			steps = append(steps, nil)
+		}
+		steps[at] = append(steps[at], t)
+		free[t.From], free[t.To] = at+1, at+1
+	}
+	return steps
+}
+
 // maxOpenSteps bounds the steps in which room is sought.
 const maxOpenSteps = 2048
 
