@@ -49,7 +49,7 @@ type Result struct {
 }
 
 // starts are words that commands of interest begin with.
-var starts = regexp.MustCompile(`(?m)^[ \t>*$#+-]*(?:sudo )?(?:mlnx_qos|dcb|cma_roce_(?:tos|mode)|mlxconfig|mstconfig|niccli|nicctl|ethtool -[AsK]|ip link set|sysctl|ib_(?:write|read|send)_\w+|priority-flow-control|(?:export +)?NCC?L_\w+[= ])|echo +["']?\d+["']? *>|infiniband/|rdma://|init_method|\bpriority +\d-\d`)
+var starts = regexp.MustCompile(`(?m)^[ \t>*$#+-]*(?:sudo )?(?:mlnx_qos|dcb|cma_roce_(?:tos|mode)|mlxconfig|mstconfig|niccli|nicctl|ethtool -[AsK]|ip link set|sysctl|config (?:load|reload|save)\b|ib_(?:write|read|send)_\w+|priority-flow-control|(?:export +)?NCC?L_\w+[= ])|echo +["']?\d+["']? *>|infiniband/|rdma://|init_method|\bpriority +\d-\d`)
 
 // Is reports whether a text holds commands that Read is for.
 func Is(text string) bool {
