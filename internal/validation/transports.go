@@ -23,6 +23,7 @@ func transportTargets() []Target {
 		{ID: "V31", Title: "InfiniBand: credits instead of PFC", Source: "min(line, buffer / credit round trip), 64-byte blocks", Run: byTest(
 			testRow{"400 Gb/s, 129 KB a lane, 2.56 to 10.24 us; half and twice the buffer", "400, 201.5, 100.75; 195, 400 Gb/s", "±1 %", pkg, "TestV31Credits"},
 			testRow{"overload over adaptive routes, invariants checked", "no drop, no pause, no mark", "must hold", pkg, "TestCreditsLoseNothing"})},
+		{ID: "V32", Title: "InfiniBand: all_reduce in the switches, closed form", Source: "Graham et al., ISC 2020 (abstract); NVIDIA/nccl issue 320; bytes of a card", Run: inNetwork},
 		{ID: "V53", Title: "One H100 per node, two nodes, simulated", Source: "NVIDIA/nccl-tests issue 232", Run: oneGPUANode},
 		{ID: "V58", Title: "NCCL over sockets, simulated", Source: issues, Run: sockets},
 		{ID: "V59", Title: "Host cost at 40G, simulated", Source: "Zhu et al., SIGCOMM 2015, figure 1 (recalled)", Run: hostCost},

@@ -7,7 +7,7 @@ import (
 // The simulated rows of transports are met, but for the one that says why not.
 func TestTransportRows(t *testing.T) {
 	for _, target := range transportTargets() {
-		if target.ID != "V53" && target.ID != "V58" && target.ID != "V59" && target.ID != "V62" {
+		if target.ID != "V32" && target.ID != "V53" && target.ID != "V58" && target.ID != "V59" && target.ID != "V62" {
 			continue
 		}
 		rows, err := target.Run(t.Context())
