@@ -125,6 +125,9 @@ func writeFlows(b *bufio.Writer, r *twin.Result) {
 }
 
 func writeNetwork(b *bufio.Writer, r *twin.Result) {
+	if len(r.Network.Tiers) == 0 && r.Network.Totals.DataPackets == 0 { // a closed form counts nothing
+		return
+	}
 	t := r.Network.Totals
 	fmt.Fprintln(b)
 	width := len("links")
