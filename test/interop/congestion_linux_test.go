@@ -281,17 +281,19 @@ func sum(x []float64) (s float64) {
 }
 
 // TestCongestionOnSwitch: real packets through twin/switchcore at 1 Gb/s: the
-// queue marks, the receiver sends CNPs, the senders cut their rates and recover,
-// and the mean rates over ten seconds are those of the simulator within 20 %.
-// A machine that is busy with other things paces and forwards in bursts, so
-// there are three attempts. Thresholds of a few packets are not compared: a
-// sender in user space cannot pace below its timers, and its bursts are marked.
+// queue marks, the receiver sends CNPs and the senders cut their rates and
+// recover. In the long form the mean rates over ten seconds are those of the
+// simulator within 20 %; a machine that is busy with other things paces and
+// forwards in bursts, so there are three attempts, and the short form compares
+// nothing. Thresholds of a few packets are not compared: a sender in user space
+// cannot pace below its timers, and its bursts are marked.
 func TestCongestionOnSwitch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	d := 3 * time.Second
-	if os.Getenv("WEIR_LONG") != "" || os.Getenv("WEIR_INTEROP") != "" {
+	d := 2 * time.Second
+	long := os.Getenv("WEIR_LONG") != "" || os.Getenv("WEIR_INTEROP") != ""
+	if long {
 		d = 10 * time.Second
 	}
 	c := scenario{400 * units.KB, 1600 * units.KB, 0.2}
@@ -303,6 +305,9 @@ func TestCongestionOnSwitch(t *testing.T) {
 			sum(rates)/1e6, rates, q.marked, sent.CNPHandled, q.drops, sum(want)/1e6, want, marked, cnps)
 		if q.marked == 0 || got.CEMarked == 0 || got.CNPSent == 0 || sent.CNPHandled == 0 {
 			t.Fatalf("marked %d, CE seen %d, CNPs sent %d, handled %d", q.marked, got.CEMarked, got.CNPSent, sent.CNPHandled)
+		}
+		if !long {
+			return
 		}
 		slices.Sort(rates)
 		slices.Sort(want)

@@ -70,7 +70,9 @@ func (s *series) moved() (uint64, bool) {
 type counters struct {
 	series   []*series
 	byMetric map[string][]*series
-	windows  bool // some device was read twice
+
+	bySubject map[string]map[fact.Subject][]*series // made when asked for
+	windows   bool                                  // some device was read twice
 }
 
 func countersOf(facts []fact.Fact) *counters {
@@ -256,6 +258,24 @@ func (c *counters) ever(metrics ...string) []*series {
 		}
 	}
 	return out
+}
+
+// at returns the series of a metric about one subject. A large cluster has the
+// same trouble at thousands of ports: looking through all series for each of
+// them would take its square.
+func (c *counters) at(metric string, subject fact.Subject) []*series {
+	by := c.bySubject[metric]
+	if by == nil {
+		by = map[fact.Subject][]*series{}
+		for _, s := range c.byMetric[metric] {
+			by[s.subject] = append(by[s.subject], s)
+		}
+		if c.bySubject == nil {
+			c.bySubject = map[string]map[fact.Subject][]*series{}
+		}
+		c.bySubject[metric] = by
+	}
+	return by[subject]
 }
 
 // total returns the sum of the differences of series.

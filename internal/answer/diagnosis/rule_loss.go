@@ -146,13 +146,14 @@ func lifetimeLoss(x *index, v *verdict) {
 
 // hostDrops: the NIC dropped for lack of buffer.
 func hostDrops(x *index, v *verdict) {
+	pfc := x.pfcOn()
 	for _, s := range x.counters.rose("rdma_netdev_prio_buf_discard_total", "rdma_netdev_prio_discards_total", "rdma_netdev_prio_cong_discard_total") {
 		d, _ := s.moved()
-		on := slices.ContainsFunc(x.pfcOn(), func(f *fact.Fact) bool {
+		on := slices.ContainsFunc(pfc, func(f *fact.Fact) bool {
 			return sameHost(f.Subject, s.subject) && slices.Contains(f.Value.List(), s.labels["priority"])
 		})
-		paused := len(rising(slices.DeleteFunc(slices.Clone(x.counters.byMetric[hostPause]), func(p *series) bool {
-			return p.subject != s.subject || p.labels["priority"] != s.labels["priority"]
+		paused := len(rising(slices.DeleteFunc(slices.Clone(x.counters.at(hostPause, s.subject)), func(p *series) bool {
+			return p.labels["priority"] != s.labels["priority"]
 		}))) > 0
 		c := claim{severity: finding.Warning, where: placesOf([]*series{s}), evidence: movedEvidence([]*series{s}), explains: []symptom{lost, slow}}
 		switch {
