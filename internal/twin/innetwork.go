@@ -18,8 +18,23 @@ const ClosedForm Fidelity = "closed form"
 // closed form knows of no other traffic and no fault, so it returns an error
 // where there are such.
 func Reduces(c *cluster.Cluster) (bool, error) {
+	if c.Transport != cluster.InfiniBand || !c.InfiniBand.Reduction {
+		return false, nil
+	}
 	for i := range c.Jobs {
 		job := &c.Jobs[i]
+		if job.Kind == cluster.TrainingJob { // groups that run at once are jobs of a part
+			parts, err := StepClusters(c)
+			if err != nil {
+				return false, err
+			}
+			for _, part := range parts {
+				if _, err := Reduces(part); err != nil {
+					return false, err
+				}
+			}
+			continue
+		}
 		if job.Kind != cluster.CollectiveJob {
 			continue
 		}
