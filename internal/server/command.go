@@ -16,8 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/internal/cli"
+	"weir/internal/cluster"
 	"weir/internal/input"
 	"weir/internal/listen"
+	"weir/internal/twin/fault"
 	"weir/units"
 )
 
@@ -30,6 +32,7 @@ type flags struct {
 	retention time.Duration
 	maxSize   string
 	set       []string
+	faults    []string
 	verbose   bool
 }
 
@@ -46,6 +49,7 @@ time-series store, answers PromQL through the Prometheus HTTP API (so that Grafa
 read it) and serves the dashboard. It listens on loopback unless --listen says
 otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
 		Example: `  weir-server examples/pod-64x8.yaml --source sim
+  weir-server examples/pod-64x8.yaml --source sim --fault pfc-storm@host-7
   weir-server cluster.yaml --listen 10.0.0.1:8080 --web-config web.yml --data /var/lib/weir
   weir-server cluster.yaml --store http://victoria:8428`,
 		Args:          cobra.ExactArgs(1),
@@ -62,6 +66,7 @@ otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
 	fs.StringVar(&f.config, "config", "", "configuration file: where the agents are, and more (docs/live.md)")
 	fs.StringVar(&f.dir, "data", defaultDir, "directory of the store; a simulation without it keeps nothing")
 	fs.StringVar(&f.source, "source", "agents", "where samples come from: "+sourceNames())
+	fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into a simulated fabric: ID@PLACE,start=TIME,end=TIME,severity=0..1 (repeatable; weir simulate --list-faults)")
 	fs.StringVar(&f.remote, "store", "", "URL of a Prometheus-compatible engine to keep the samples instead")
 	fs.DurationVar(&f.retention, "retention", 15*24*time.Hour, "how long samples are kept")
 	fs.StringVar(&f.maxSize, "retention-size", "", "size of the store above which the oldest samples go, as in 100GiB (default: no limit)")
@@ -73,6 +78,9 @@ otherwise; beyond loopback it wants authentication, and TLS unless --insecure.`,
 func run(ctx context.Context, s *cli.Streams, f *flags, name string) error {
 	c, err := cli.LoadCluster(name, f.set)
 	if err != nil {
+		return err
+	}
+	if c, err = withFaults(c, f); err != nil {
 		return err
 	}
 	cfg, err := readConfig(f.config)
@@ -154,4 +162,27 @@ func sourceNames() string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// withFaults returns the cluster with the faults of the flags, each checked.
+func withFaults(c *cluster.Cluster, f *flags) (*cluster.Cluster, error) {
+	if len(f.faults) == 0 {
+		return c, nil
+	}
+	if f.source != "sim" {
+		return nil, cli.Refused(fmt.Errorf("--fault with --source %s: only a simulated fabric (--source sim) takes faults", f.source))
+	}
+	sick := *c
+	sick.Faults = append([]cluster.Fault(nil), c.Faults...)
+	for _, text := range f.faults {
+		one, err := c.ParseFault(text)
+		if err != nil {
+			return nil, cli.Refused(err)
+		}
+		if err := fault.Check(c, &one); err != nil {
+			return nil, cli.Refused(err)
+		}
+		sick.Faults = append(sick.Faults, one)
+	}
+	return &sick, nil
 }

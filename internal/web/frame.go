@@ -17,6 +17,7 @@ const late = 3 // seconds
 // end, column by column. The ends of cable l of /api/weir/fabric are 2l and 2l+1.
 func (s *Server) frame(now time.Time) []byte {
 	snap, levels := s.panel.Tick(now)
+	s.remember(snap)
 	return s.encode(now, snap, levels[:])
 }
 

@@ -145,7 +145,10 @@ type jobsJSON struct {
 	AtMS     int64          `json:"at_ms"`
 	WindowMS int64          `json:"window_ms"`
 	Jobs     []jobStateJSON `json:"jobs"`
-	Runs     []run          `json:"runs"`
+	// Past is what each job's Measured was, one a second, oldest first; -1
+	// stands for no readings.
+	Past [][]float32 `json:"past"`
+	Runs []run       `json:"runs"`
 }
 
 type jobStateJSON struct {
@@ -163,9 +166,43 @@ func (s *Server) serveJob(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) jobs(now time.Time) jobsJSON {
-	snap := s.panel.Snapshot(now)
+	out := s.measure(s.panel.Snapshot(now))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.past {
+		out.Past[i] = append(out.Past[i], s.past[i]...)
+	}
+	out.Runs = append(out.Runs, s.runs...)
+	return out
+}
+
+// maxPast is how many seconds of a job are kept.
+const maxPast = 300
+
+// remember keeps what the jobs reach now for the curve.
+func (s *Server) remember(snap *panel.Snapshot) {
+	now := s.measure(snap)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.past == nil {
+		s.past = make([][]float32, len(now.Jobs))
+	}
+	for i := range now.Jobs {
+		v := float32(-1)
+		if m := now.Jobs[i].Measured; m != nil {
+			v = float32(*m)
+		}
+		s.past[i] = append(s.past[i], v)
+		if len(s.past[i]) > maxPast {
+			s.past[i] = s.past[i][1:]
+		}
+	}
+}
+
+// measure tells what the jobs reach in a snapshot.
+func (s *Server) measure(snap *panel.Snapshot) jobsJSON {
 	tx := s.hostTx(snap)
-	out := jobsJSON{Schema: "weir.job/1", AtMS: snap.At.UnixMilli(), WindowMS: snap.Window.Milliseconds(), Jobs: []jobStateJSON{}}
+	out := jobsJSON{Schema: "weir.job/1", AtMS: snap.At.UnixMilli(), WindowMS: snap.Window.Milliseconds(), Jobs: []jobStateJSON{}, Past: make([][]float32, len(s.job.jobs)), Runs: []run{}}
 	for i := range s.job.jobs {
 		k := jobStateJSON{jobJSON: s.job.jobs[i].json, HostTx: []*float64{}}
 		sum, n := 0.0, 0
@@ -183,11 +220,9 @@ func (s *Server) jobs(now time.Time) jobsJSON {
 			bus := sum / float64(n) / 8 * s.job.payload / 1e9 / k.HostFactor
 			k.Measured = &bus
 		}
+		out.Past[len(out.Jobs)] = []float32{}
 		out.Jobs = append(out.Jobs, k)
 	}
-	s.mu.Lock()
-	out.Runs = append([]run{}, s.runs...)
-	s.mu.Unlock()
 	return out
 }
 

@@ -46,6 +46,7 @@ type Server struct {
 	// fabricTime is how far a simulation is.
 	fabricTime float64 // microseconds
 	runs       []run
+	past       [][]float32                  // by job
 	ports      map[string]map[string]string // last facts of a port
 }
 

@@ -99,7 +99,7 @@ function options(p: ChartProps, latest: { p: ChartProps }, width: number, height
     cursor: { sync: { key: "port" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
     scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max((max ?? 0) * 1.08, latest.p.full ?? 0, 1e-9)] } },
     axes: [
-      { ...axis, values: (_u, ticks) => ticks.map((v) => clock(v * 1000)), space: 80 },
+      { ...axis, size: 26, values: (_u, ticks) => ticks.map((v) => clock(v * 1000)), space: 80 },
       { ...axis, size: 72, values: (_u, ticks) => ticks.map((v) => latest.p.text(v)) },
     ],
     hooks: {

@@ -35,8 +35,14 @@ export async function loadFindings(): Promise<FindingsAnswer> {
 
 // portsOf finds the ports that a finding's place names: by name, or all of a node.
 function portsOf(f: Fabric, where: string): string[] {
-  const places = where.split(/[\s,~]+/).filter((s) => s !== "");
-  return f.names.filter((n) => n !== "" && places.some((p) => n === p || n.startsWith(p + "/"))).slice(0, 4);
+  const out = new Set<string>();
+  for (const place of where.split(/[\s,~]+/)) {
+    const [node = "", port = ""] = place.split("/"); // a queue's number may follow
+    if (f.names.includes(node + "/" + port)) out.add(node + "/" + port);
+    else f.names.filter((n) => n.startsWith(node + "/")).forEach((n) => out.add(n));
+    if (out.size >= 8) break;
+  }
+  return [...out].slice(0, 8);
 }
 
 function Copy({ text }: { text: string }) {
@@ -94,8 +100,8 @@ export function Findings({ fabric }: { fabric: Fabric }) {
               <small>{f.where} · {t("since")} {clock(f.since_ms)}{f.active ? "" : " · " + t("over")}</small>
             </button>
           ))}
-          {a?.missing_facts && a.missing_facts.length > 0 && (
-            <div class="missing"><h3>{t("missing")}</h3>{a.missing_facts.slice(0, 6).map((m) => <p key={m.command}>{m.fact}<br /><code>{m.command}</code></p>)}</div>
+          {a?.missing_facts && a.missing_facts.some((m) => m.cause !== "unknown") && (
+            <div class="missing"><h3>{t("missing")}</h3>{a.missing_facts.filter((m) => m.cause !== "unknown").slice(0, 6).map((m) => <p key={m.command}>{m.fact}<br /><code>{m.command}</code></p>)}</div>
           )}
         </div>
         {chosen && <Detail f={chosen} fabric={fabric} />}

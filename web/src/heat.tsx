@@ -67,7 +67,7 @@ export function Heat({ fabric: f }: { fabric: Fabric }) {
 
   const g = grid.current;
   const rows = g?.ends.length ?? 0;
-  const rowHeight = rows ? Math.max(1, Math.min(16, Math.floor(size.h / rows))) : 1;
+  const rowHeight = rows ? Math.max(1, Math.min(16, size.h / rows)) : 1;
   // More rows than lines: a line shows the largest of its rows.
   const perLine = rows ? Math.max(1, Math.ceil(rows / Math.max(1, Math.floor(size.h / rowHeight)))) : 1;
   const lines = Math.ceil(rows / perLine);

@@ -18,15 +18,16 @@ interface Job {
 interface Answer {
   window_ms: number;
   jobs: Job[];
+  past: number[][]; // of each job, GB/s, one a second, oldest first; a negative number stands for none
   runs: { at_ms: number; job: string; bytes: number; time_us: number; bus_gbytes_per_s: number; expected_gbytes_per_s: number }[];
 }
 
 const gb = (v: number | null) => (v == null ? "–" : v.toFixed(v < 10 ? 2 : 1) + " GB/s");
 const size = (v: number) => (v % 1048576 === 0 ? v / 1048576 + " MiB" : bytes(v));
 
-// The curve of the measured bandwidth since the page was opened, with the
-// expected as a line.
-function Curve({ list, expected }: { list: [number, number][]; expected: number }) {
+// The curve of the measured bandwidth of the last minutes, with the expected as
+// a line.
+function Curve({ list, expected }: { list: number[]; expected: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const c = canvas.current!, k = devicePixelRatio || 1, w = c.clientWidth, h = c.clientHeight;
@@ -34,7 +35,7 @@ function Curve({ list, expected }: { list: [number, number][]; expected: number 
     c.height = h * k;
     const g = c.getContext("2d")!;
     g.scale(k, k);
-    const most = Math.max(expected, ...list.map((p) => p[1]), 1) * 1.1;
+    const most = Math.max(expected, ...list, 1) * 1.1;
     const y = (v: number) => h - 2 - (v / most) * (h - 6);
     g.setLineDash([6, 4]);
     g.strokeStyle = variable("--good");
@@ -46,8 +47,19 @@ function Curve({ list, expected }: { list: [number, number][]; expected: number 
     g.strokeStyle = variable("--c1");
     g.lineWidth = 1.5;
     g.beginPath();
-    list.forEach((p, i) => (i ? g.lineTo : g.moveTo).call(g, w - (list.length - 1 - i) * (w / 299), y(p[1])));
+    let open = false;
+    list.forEach((v, i) => {
+      const x = w - (list.length - 1 - i) * (w / 299);
+      if (v >= 0) (open ? g.lineTo : g.moveTo).call(g, x, y(v));
+      open = v >= 0;
+    });
     g.stroke();
+    g.fillStyle = variable("--muted");
+    g.font = "11px sans-serif";
+    g.fillText(t("expected") + " " + gb(expected), 4, y(expected) + 13);
+    g.fillText("−5 min", 4, h - 4);
+    g.textAlign = "right";
+    g.fillText(t("now"), w - 4, h - 4);
   });
   return <canvas class="curve" ref={canvas} />;
 }
@@ -56,17 +68,10 @@ export function JobPage() {
   const { frame } = useLive();
   const [a, set] = useState<Answer | null>(null);
   const [error, fail] = useState("");
-  const past = useRef<[number, number][][]>([]);
   useEffect(() => {
     fetch("/api/weir/job").then(async (r) => {
       if (!r.ok) throw new Error(r.status + " " + r.statusText);
-      const j = (await r.json()) as Answer;
-      j.jobs.forEach((job, i) => {
-        const list = (past.current[i] ??= []);
-        list.push([Date.now(), job.measured_gbytes_per_s ?? 0]);
-        if (list.length > 300) list.shift();
-      });
-      set(j);
+      set((await r.json()) as Answer);
       fail("");
     }).catch((e) => fail(String(e.message)));
   }, [frame?.sent]);
@@ -88,7 +93,7 @@ export function JobPage() {
               <div><small>{t("busbw")}, {t("measured")}</small><b data-test="measured">{gb(job.measured_gbytes_per_s)}</b><span>{t("measuredHint", duration(a.window_ms))}</span></div>
               <div><small>{t("share")}</small><b>{last && job.measured_gbytes_per_s != null ? percent(job.measured_gbytes_per_s / last.expected_gbytes_per_s) : "–"}</b><span>{busy ? "" : t("idle")}</span></div>
             </div>
-            {last && <Curve list={past.current[i] ?? []} expected={last.expected_gbytes_per_s} />}
+            {last && <Curve list={a.past[i] ?? []} expected={last.expected_gbytes_per_s} />}
             <h3>{t("perHost")} <small>{t("hostMedian", bits(median))}</small></h3>
             <div class="hosts">
               {job.hosts.map((h, k) => {

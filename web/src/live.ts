@@ -148,6 +148,10 @@ function connect() {
 // second also moves the ages on the screen.
 export function start() {
   connect();
+  // A page that is left may be kept by the browser, and its stream with it: six of
+  // them and nothing else gets through to the server.
+  addEventListener("pagehide", () => source?.close());
+  addEventListener("pageshow", (e) => { if (e.persisted) connect(); });
   setInterval(() => {
     if (Date.now() - heard > patience) {
       if (live.link === "live") live.link = "lost";

@@ -1,7 +1,7 @@
 import { fabricTime, duration, percent, perSecond, short } from "./format";
 import { t, word } from "./i18n";
 import type { Judgement } from "./live";
-import { live } from "./live";
+import { useLive } from "./live";
 import type { Fabric } from "./fabric";
 import { href, portHref } from "./url";
 
@@ -34,7 +34,7 @@ function Clause({ j, fabric }: { j: Judgement; fabric: Fabric }) {
 
 // VerdictLine answers the question of the first screen.
 export function VerdictLine({ fabric, big }: { fabric: Fabric; big: boolean }) {
-  const f = live.frame;
+  const { frame: f } = useLive();
   const list = f?.verdict ?? [{ state: "unknown", code: "no_data", where: "", value: 0, count: 0 } as Judgement];
   const state = list[0]!.state;
   return (
@@ -46,7 +46,7 @@ export function VerdictLine({ fabric, big }: { fabric: Fabric; big: boolean }) {
       {f && (
         <small class="basis">
           {t("window", duration(f.window))}, {t("age", duration(Math.max(0, f.sent - f.at + (Date.now() - f.arrived))))}
-          {!Number.isNaN(f.fabric) && <><br />{t("fabricClock", fabricTime(f.fabric), fabric.factor.toLocaleString("en"))}</>}
+          {!Number.isNaN(f.fabric) && <><span class="dot"> · </span><br />{t("fabricClock", fabricTime(f.fabric), fabric.factor.toLocaleString("en"))}</>}
         </small>
       )}
     </div>
