@@ -8,7 +8,7 @@ import (
 
 // TestPictures takes the pictures of docs/dashboard.md from a running server:
 //
-//	go run ./cmd/weir-server examples/pod-64x8.yaml --source sim --set routing.mode=ecmp --set qos.ecn.min=100KB --set qos.ecn.max=400KB --set switch.buffer=8MB
+//	go run ./cmd/weir-server examples/pod-64x8.yaml --source sim --set routing.mode=ecmp --fault pfc-storm@host-7/nic-3
 //	WEIR_PICTURES=http://127.0.0.1:8080 go test ./internal/web -run TestPictures
 func TestPictures(t *testing.T) {
 	server := os.Getenv("WEIR_PICTURES")
