@@ -171,7 +171,7 @@ func (q *queue) run(forward func(*netns.Frame), stop chan struct{}) {
 // measured runs the scenario on real packets for a time and returns the mean
 // rate of each sender, in bytes of payload per second, and the sum of the
 // devices' counters.
-func (c *scenario) measured(t *testing.T, d time.Duration) (rates []float64, sent, got rnic.Counters, q *queue) {
+func (c *scenario) measured(t *testing.T, d time.Duration) (rates []float64, sent, got rnic.Counters, marked, dropped int) {
 	t.Helper()
 	conf := rnic.Config{Congestion: dcqcn.AdapterDefaults(lineRate)}
 	for _, x := range []*units.Time{
@@ -179,7 +179,7 @@ func (c *scenario) measured(t *testing.T, d time.Duration) (rates []float64, sen
 	} {
 		*x *= slowed
 	}
-	q = newQueue(t, c)
+	q := newQueue(t, c)
 	stop := make(chan struct{})
 	var once sync.Once
 	na, nb := netns.Bridge(t, 4300, func(f *netns.Frame, forward func(*netns.Frame)) {
@@ -212,7 +212,9 @@ func (c *scenario) measured(t *testing.T, d time.Duration) (rates []float64, sen
 		sent.CNPHandled += dev.Counters().CNPHandled
 		sent.Retransmitted += dev.Counters().Retransmitted
 	}
-	return rates, sent, receiver.Counters(), q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return rates, sent, receiver.Counters(), q.marked, q.drops
 }
 
 // writer connects a queue pair and returns a function that keeps it writing
@@ -299,12 +301,12 @@ func TestCongestionOnSwitch(t *testing.T) {
 	c := scenario{400 * units.KB, 1600 * units.KB, 0.2}
 	const attempts = 3
 	for i := 1; ; i++ {
-		rates, sent, got, q := c.measured(t, d)
+		rates, sent, got, marks, drops := c.measured(t, d)
 		want, marked, cnps := c.simulated(t, units.Bytes(d.Seconds()*float64(lineRate)/8/2))
 		t.Logf("real: %.1f MB/s (%.0f), %d marked, %d CNPs, %d dropped; simulated: %.1f MB/s (%.0f), %d marked, %d CNPs",
-			sum(rates)/1e6, rates, q.marked, sent.CNPHandled, q.drops, sum(want)/1e6, want, marked, cnps)
-		if q.marked == 0 || got.CEMarked == 0 || got.CNPSent == 0 || sent.CNPHandled == 0 {
-			t.Fatalf("marked %d, CE seen %d, CNPs sent %d, handled %d", q.marked, got.CEMarked, got.CNPSent, sent.CNPHandled)
+			sum(rates)/1e6, rates, marks, sent.CNPHandled, drops, sum(want)/1e6, want, marked, cnps)
+		if marks == 0 || got.CEMarked == 0 || got.CNPSent == 0 || sent.CNPHandled == 0 {
+			t.Fatalf("marked %d, CE seen %d, CNPs sent %d, handled %d", marks, got.CEMarked, got.CNPSent, sent.CNPHandled)
 		}
 		if !long {
 			return

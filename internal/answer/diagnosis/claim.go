@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir/internal/cause"
@@ -124,16 +125,31 @@ func compareClaims(a, b *claim) int {
 	return strings.Compare(a.summary.En, b.summary.En)
 }
 
+// maxPlaces is how many places a finding names.
+const maxPlaces = 8
+
+// unite joins two lists of places, each with its "and 12 more" if it has one.
 func unite(a, b string) string {
 	var names []string
-	for _, n := range strings.Split(a+", "+b, ", ") {
-		if n != "" && !slices.Contains(names, n) {
-			names = append(names, n)
+	seen := map[string]bool{}
+	more := 0
+	for _, list := range [...]string{a, b} {
+		head, tail, cut := strings.Cut(list, " and ")
+		if n, ok := strings.CutSuffix(tail, " more"); cut && ok {
+			if k, err := strconv.Atoi(n); err == nil {
+				list, more = head, more+k
+			}
+		}
+		for _, n := range strings.Split(list, ", ") {
+			if n != "" && !seen[n] {
+				seen[n] = true
+				names = append(names, n)
+			}
 		}
 	}
 	slices.Sort(names)
-	if len(names) > 8 {
-		return strings.Join(names[:8], ", ") + fmt.Sprintf(" and %d more", len(names)-8)
+	if more += max(len(names)-maxPlaces, 0); more > 0 {
+		return strings.Join(names[:min(len(names), maxPlaces)], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
 }
@@ -141,6 +157,9 @@ func unite(a, b string) string {
 func unique(list []finding.Evidence) []finding.Evidence {
 	var out []finding.Evidence
 	for _, e := range list {
+		if len(out) == maxEvidence {
+			break
+		}
 		if !slices.Contains(out, e) && len(out) < maxEvidence {
 			out = append(out, e)
 		}

@@ -236,19 +236,18 @@ func seen(f *fact.Fact, format string, args ...any) finding.Evidence {
 // places names the subjects of facts, each once, sorted.
 func places(facts ...*fact.Fact) string {
 	var names []string
+	seen := map[fact.Subject]bool{}
 	for _, f := range facts {
-		if f == nil {
+		if f == nil || seen[f.Subject] {
 			continue
 		}
-		if n := f.Subject.String(); n != "" && !slices.Contains(names, n) {
+		seen[f.Subject] = true
+		if n := f.Subject.String(); n != "" {
 			names = append(names, n)
 		}
 	}
 	slices.Sort(names)
-	if len(names) > 8 {
-		return strings.Join(names[:8], ", ") + fmt.Sprintf(" and %d more", len(names)-8)
-	}
-	return strings.Join(names, ", ")
+	return unite("", strings.Join(slices.Compact(names), ", "))
 }
 
 // linkLocal reports an address that a router does not forward: fe80::/10 and

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"weir/internal/cause"
 	"weir/internal/fact"
@@ -172,22 +173,13 @@ func who(s fact.Subject) string {
 
 func placesOf(list []*series) string {
 	var names []string
+	seen := map[fact.Subject]bool{}
 	for _, s := range list {
-		if n := s.subject.String(); n != "" && !slices.Contains(names, n) {
+		if n := s.subject.String(); n != "" && !seen[s.subject] {
+			seen[s.subject] = true
 			names = append(names, n)
 		}
 	}
 	slices.Sort(names)
-	return unite("", join8(names))
-}
-
-func join8(names []string) string {
-	out := ""
-	for i, n := range names[:min(len(names), 8)] {
-		if i > 0 {
-			out += ", "
-		}
-		out += n
-	}
-	return out
+	return unite("", strings.Join(slices.Compact(names), ", "))
 }
