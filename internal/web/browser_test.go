@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A browser is a headless Chromium with one page.
@@ -23,6 +26,9 @@ type browser struct {
 // the test is skipped.
 func newBrowser(t *testing.T, width, height int) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes longer than -short allows")
+	}
 	var program string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
@@ -74,20 +80,38 @@ func eval[T any](b *browser, expression string) T {
 	return run(b, 20*time.Second, chromedp.Evaluate[T](expression))
 }
 
-// keys types into whatever has the focus.
+// keys types into whatever has the focus, as a keyboard does: a character comes
+// only if the page does not prevent its key. chromedp.KeyEvent sends it in any
+// case, as an event of its own.
 func (b *browser) keys(text string) {
 	b.t.Helper()
-	run(b, 10*time.Second, chromedp.KeyEvent(text))
+	run(b, 10*time.Second, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for _, r := range text {
+			for _, k := range kb.Encode(r) {
+				switch k.Type {
+				case kb.KeyChar:
+					continue
+				case kb.KeyDown:
+					k.Type, k.Text = input.DispatchKeyEventTypeKeyDown, string(r)
+				}
+				if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *k); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
 }
 
 // until waits for an expression to be true, and says what is on the screen if
-// it does not come.
+// it does not come. The time is what a quiet machine needs at most; a busy one
+// gets four times that.
 func (b *browser) until(what string, within time.Duration, expression string) {
 	b.t.Helper()
-	end := time.Now().Add(within)
+	end := time.Now().Add(4 * within)
 	for !eval[bool](b, "!!("+expression+")") {
 		if time.Now().After(end) {
-			b.t.Fatalf("%s: not within %v; on the screen:\n%.1500s", what, within, eval[string](b, "document.body.innerText"))
+			b.t.Fatalf("%s: not within %v; on the screen:\n%.1500s", what, 4*within, eval[string](b, "document.body.innerText"))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -77,6 +77,7 @@ func TestDashboard(t *testing.T) {
 		}
 		b.until("curves", 5*time.Second, `(() => { const c = document.querySelector('.row canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; return d.some((v, i) => i % 4 === 3 && v > 0); })()`)
 		b.keys("/")
+		b.until("the search field", 5*time.Second, `document.activeElement.id === 'search'`)
 		b.keys("host-1 ")
 		b.until("a search that finds host-1 but not host-11", 5*time.Second, `document.querySelector('[data-test=count]').innerText.startsWith('1 of ')`)
 		if a := eval[string](b, `location.search`); !strings.Contains(a, "q=host-1") || !strings.Contains(a, "sort=-pauseRx") {

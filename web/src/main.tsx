@@ -63,8 +63,12 @@ function useKeys(help: (on: boolean) => void) {
         case "g": prefix = "g"; setTimeout(() => (prefix = ""), 1500); return;
         case "/":
           e.preventDefault();
-          if (current().page !== "ports") go(href("/ports"));
-          setTimeout(() => document.getElementById("search")?.focus());
+          if (current().page !== "ports") {
+            go(href("/ports"));
+            setTimeout(() => document.getElementById("search")?.focus());
+          } else {
+            document.getElementById("search")?.focus(); // at once: the next letter belongs to it
+          }
           return;
         case " ":
           if ((e.target as Element).matches("button,a")) return;
