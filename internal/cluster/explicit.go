@@ -108,7 +108,7 @@ func (b *builder) nearestNode(s string) string {
 	for i := range b.c.Nodes {
 		names = append(names, b.c.Nodes[i].Name)
 	}
-	return nearest(s, names)
+	return Nearest(s, names)
 }
 
 // explicitLinks plugs the listed cables in.

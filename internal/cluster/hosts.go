@@ -225,7 +225,7 @@ func deviceTable(n *node, name string, devices []string, index map[string]int, d
 	for j, d := range t.names {
 		i, ok := index[d]
 		if !ok {
-			return nil, t.kids[j].pos.found("device "+quoted(d), "the class's devices"+nearest(d, devices))
+			return nil, t.kids[j].pos.found("device "+quoted(d), "the class's devices"+Nearest(d, devices))
 		}
 		out[i] = t.kids[j].value().i
 	}

@@ -152,7 +152,7 @@ func (k *key) allowed() string {
 	case text:
 		s = "text of up to 255 characters"
 	case name:
-		s = "a name of up to 255 letters, digits, dots, hyphens and underscores"
+		s = "a name of up to 255 letters, digits, dots, hyphens and underscores, not . or .."
 	case choice:
 		s = strings.Join(k.choices, ", ")
 	}

@@ -72,8 +72,8 @@ func TestRefusedOverrides(t *testing.T) {
 		{"fabric.cores=2", `--set fabric.cores=2: found fabric.cores, which has no effect here: allowed with topology fat-tree`},
 		{"host.nic.speed=400Gbps", `--set host.nic.speed=400Gbps: found 400Gbps on connectx-6-dx: allowed 10Gbps, 25Gbps, 40Gbps, 50Gbps, 100Gbps, 200Gbps`},
 		{"routing.hash_fields=src_ip,ttl", `--set routing.hash_fields=src_ip,ttl: found field "ttl": allowed src_ip, dst_ip, src_port, dst_port, protocol, dst_qp`},
-		{"name=a\nb", `--set name=a b: "a b" is not a name: a name of up to 255 letters, digits, dots, hyphens and underscores`},
-		{"host.nic.rails.a/b=1", `--set host.nic.rails.a/b=1: found "a/b": allowed a name of up to 255 letters, digits, dots, hyphens and underscores`},
+		{"name=a\nb", `--set name=a b: "a b" is not a name: a name of up to 255 letters, digits, dots, hyphens and underscores, not . or ..`},
+		{"host.nic.rails.a/b=1", `--set host.nic.rails.a/b=1: found "a/b": allowed a name of up to 255 letters, digits, dots, hyphens and underscores, not . or ..`},
 	} {
 		file := strings.Replace(overrideBase, "speed: 100Gbps", "speed: 100Gbps, model: connectx-6-dx", 1)
 		set := []string{tt.set}

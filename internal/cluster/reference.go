@@ -48,7 +48,7 @@ Quantities carry units:
 | length | ` + "`30m`" + ` |
 | share | ` + "`20%` or `0.2`" + ` |
 | frequency | ` + "`2.5GHz`" + ` |
-| name | letters, digits, dots, hyphens, underscores |
+| name | letters, digits, dots, hyphens, underscores; not . or .. |
 
 Settings that nothing in the file reads (cores in a leaf-spine fabric) are refused, not ignored.
 `

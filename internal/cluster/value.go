@@ -105,7 +105,7 @@ func (k *key) parseKind(s string) (v value, err error) {
 	}
 	what := kindNames[k.kind]
 	if k.kind == choice || k.kind == toggle {
-		return value{}, &clauseError{"found " + k.name + " " + quoted(s), "allowed " + k.allowed() + nearest(s, k.choices)}
+		return value{}, &clauseError{"found " + k.name + " " + quoted(s), "allowed " + k.allowed() + Nearest(s, k.choices)}
 	}
 	return value{}, &clauseError{quoted(s) + " is not a " + what, k.allowed()}
 }
@@ -201,9 +201,10 @@ func parseFrequency(s string) (float64, error) {
 }
 
 // validName keeps names clear of the characters that places are written with
-// (/, ~, comma, @) and of anything that would need quoting.
+// (/, ~, comma, @) and of anything that would need quoting; "." and ".." name
+// no file of their own.
 func validName(s string) bool {
-	if s == "" || len(s) > maxText {
+	if s == "" || len(s) > maxText || s == "." || s == ".." {
 		return false
 	}
 	for _, c := range []byte(s) {
@@ -216,8 +217,8 @@ func validName(s string) bool {
 	return true
 }
 
-// nearest returns `; did you mean "x"?` for the closest of names, if one is close.
-func nearest(s string, names []string) string {
+// Nearest returns `; did you mean "x"?` for the closest of names, if one is close.
+func Nearest(s string, names []string) string {
 	best, dist := "", len(s)/2+1
 	for _, n := range names {
 		if d := distance(strings.ToLower(s), strings.ToLower(n)); d < dist {

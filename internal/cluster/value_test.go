@@ -64,7 +64,7 @@ func TestNearest(t *testing.T) {
 	for _, tt := range []struct{ s, want string }{
 		{"alhpa", `; did you mean "alpha"?`}, {"Alpha", `; did you mean "alpha"?`}, {"buffers", `; did you mean "buffer"?`}, {"zzzz", ""},
 	} {
-		if got := nearest(tt.s, []string{"alpha", "buffer", "os"}); got != tt.want {
+		if got := Nearest(tt.s, []string{"alpha", "buffer", "os"}); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.s, got, tt.want)
 		}
 	}

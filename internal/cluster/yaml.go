@@ -185,7 +185,7 @@ func unknownKey(pos position, k *key, name string) *input.Error {
 	if hint := moved[k.name+"."+name]; hint != "" {
 		return pos.found("key "+quoted(name), "the key "+hint)
 	}
-	return pos.found("unknown key "+quoted(name), strings.Join(k.names(), ", ")+nearest(name, k.names()))
+	return pos.found("unknown key "+quoted(name), strings.Join(k.names(), ", ")+Nearest(name, k.names()))
 }
 
 func (r *reader) list(k *key, n ast.Node, depth int) (*node, error) {

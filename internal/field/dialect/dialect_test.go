@@ -58,6 +58,25 @@ func TestExpandPorts(t *testing.T) {
 	}
 }
 
+func TestTypedPorts(t *testing.T) {
+	for _, c := range []struct {
+		words, want string
+		ok          bool
+	}{
+		{"Ethernet1/1", "Ethernet1/1", true},
+		{"ethernet 1/1", "ethernet1/1", true},
+		{"port-channel 10", "port-channel10", true},
+		{"Ethernet1/1 , Ethernet1/3 - 5", "Ethernet1/1,Ethernet1/3-5", true},
+		{"ethernet 1/1, ethernet 1/2", "ethernet1/1,ethernet1/2", true},
+		{"ethernet 1/1 mtu 1500 force", "", false},
+		{"Ethernet1/1 shutdown", "", false},
+	} {
+		if got, ok := TypedPorts(c.words); got != c.want || ok != c.ok {
+			t.Errorf("%q: %q, %v, want %q, %v", c.words, got, ok, c.want, c.ok)
+		}
+	}
+}
+
 func TestRedact(t *testing.T) {
 	for in, want := range map[string]string{
 		"snmp-server community s3cr3t ro":                                  "snmp-server community <redacted>",

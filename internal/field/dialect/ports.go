@@ -77,6 +77,21 @@ func NamedPorts(words string) (names []string, rate units.BitRate, ok bool) {
 	return names, rate, len(names) > 0
 }
 
+// TypedPorts joins the words behind "interface" into one name or list of names:
+// "Ethernet 1/1", "Ethernet1/1 , Ethernet1/3". ok is false where other words
+// follow, as in "ethernet 1/1 mtu 1500 force", which names no port.
+func TypedPorts(words string) (name string, ok bool) {
+	last := byte(',')
+	for _, word := range strings.Fields(words) {
+		if c := word[0]; last != ',' && last != '-' && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			return "", false
+		}
+		last = word[len(word)-1]
+		name += word
+	}
+	return name, true
+}
+
 // letterPrefix is the length of a port's type: what stands before the first
 // digit that follows a letter.
 func letterPrefix(s string) int {

@@ -12,6 +12,11 @@ type Language struct {
 	Show      []string // commands whose output is this configuration: "show running-config"
 	Forms     []Form
 
+	// OneLine says that statements repeat the block they belong to: in a text
+	// without indentation, one that says nothing about queues has no lines below
+	// it to pass over.
+	OneLine bool
+
 	// Others are first words, by block, of statements that say nothing about
 	// queues where no form takes them; the lines below them are passed over.
 	Others map[string][]string
@@ -72,6 +77,13 @@ func (g *Grammar) Read(in, line string) (*Form, Args) {
 		return nil, nil
 	}
 	return f, args
+}
+
+// Known reports whether some form of the block takes the line, one without an
+// ID, which says nothing about queues, as well.
+func (g *Grammar) Known(in, line string) bool {
+	f, _ := g.find(in, splitWords(line))
+	return f != nil
 }
 
 // Starts reports whether a line can stand at the top of a configuration: a
@@ -239,7 +251,7 @@ func (w *walker) try(name string, l Line) bool {
 }
 
 func (w *walker) take(f *Form, args Args, l Line) bool {
-	if f.Opens != "" {
+	if f.Opens != "" && !(f.Opens == Skip && w.flat && w.g.lang.OneLine) {
 		w.push(block{f.Opens, l.Indent})
 	}
 	return f.ID == "" || w.visit(Statement{f, l.Number, args})

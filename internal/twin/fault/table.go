@@ -172,11 +172,7 @@ func resolve(c *cluster.Cluster, f *cluster.Fault) (Kind, cluster.Place, error) 
 	}
 	k, ok := Lookup(f.ID)
 	if !ok {
-		ids := make([]string, 0, 40)
-		for _, k := range Table() {
-			ids = append(ids, k.ID)
-		}
-		return k, cluster.Place{}, bad("a fault that cannot be simulated", strings.Join(ids, ", "))
+		return k, cluster.Place{}, bad("a fault that cannot be simulated", "an id that weir simulate --list-faults prints"+cluster.Nearest(f.ID, ids()))
 	}
 	place, err := c.Place(f.Place)
 	if err != nil {
@@ -200,4 +196,13 @@ func resolve(c *cluster.Cluster, f *cluster.Fault) (Kind, cluster.Place, error) 
 		return k, place, bad(err.found, err.allowed)
 	}
 	return k, place, nil
+}
+
+// ids are the ids of the table, in its order.
+func ids() []string {
+	out := make([]string, 0, len(Table()))
+	for _, k := range Table() {
+		out = append(out, k.ID)
+	}
+	return out
 }

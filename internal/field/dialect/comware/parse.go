@@ -195,7 +195,8 @@ func (p *parser) openPort(s dialect.Statement) bool {
 	if !strings.HasPrefix(lower, "bridge-aggregation") && !strings.HasPrefix(lower, "route-aggregation") {
 		var ok bool
 		if names, rate, ok = dialect.NamedPorts(words); !ok {
-			return true
+			_, _, port := dialect.NamedPort(words)
+			return !port // a port's name with more behind it
 		}
 	}
 	t, fresh := p.ports.Open(names)

@@ -239,9 +239,13 @@ func (p *parser) top(s dialect.Statement) bool {
 }
 
 func (p *parser) openPort(s dialect.Statement) bool {
-	name := s.Args["name"] + strings.ReplaceAll(s.Args["rest"], " ", "")
-	lower := strings.ToLower(name)
 	p.port = nil
+	name, ok := dialect.TypedPorts(s.Args["name"] + " " + s.Args["rest"])
+	if !ok {
+		p.ignoreSettings = true
+		return false
+	}
+	lower := strings.ToLower(name)
 	p.ignoreSettings = !strings.HasPrefix(lower, "et") && !strings.HasPrefix(lower, "po")
 	if p.ignoreSettings {
 		return true

@@ -77,12 +77,18 @@ var grammar = dialect.Language{
 		{ID: "no-pause", Text: "interfaces <port> <options:ether-options|gigether-options> no-flow-control", Source: ifGuide},
 		{ID: "member", Text: "interfaces interface-range <range> member <port>", Source: ifGuide},
 		{ID: "range-mtu", Text: "interfaces interface-range <range> mtu <mtu:256-16384>", Source: ifGuide},
-		{Text: "interfaces <port> [<rest...>]", Source: ifGuide},
+		{Text: "interfaces <port>", Source: ifGuide},
+		{Text: "interfaces <port> <other:" + portOthers + "> [<rest...>]", Source: ifGuide},
+		{Text: "interfaces interface-range <range> [<rest...>]", Source: ifGuide},
+		{Text: "interfaces <kind:traceoptions|apply-groups|apply-groups-except> [<rest...>]", Source: ifGuide},
 	},
 	Others: map[string][]string{"": {
 		"access", "accounting-options", "applications", "apply-groups", "bridge-domains", "chassis", "event-options", "ethernet-switching-options", "fabric", "firewall", "forwarding-options", "groups", "multi-chassis", "policy-options", "poe", "protocols", "redundant-power-system", "routing-instances", "routing-options", "security", "services", "snmp", "switch-options", "system", "tenants", "version", "virtual-chassis", "vlans", "vmhost", "logical-systems", "event", "schedulers-policy", "cloud-analytics", "unified-edge",
 	}},
 }.Compile()
+
+// portOthers are statements of an interface that say nothing about queues.
+const portOthers = "accounting-profile|aggregated-ether-options|apply-groups|apply-groups-except|apply-macro|auto-negotiation|clocking|damping|description|disable|enable|encapsulation|ether-options|ether-type|fabric-options|flexible-vlan-tagging|forwarding-class-accounting|framing|gigether-options|gratuitous-arp-reply|hold-time|layer2-policer|link-mode|mac|media-type|multicast-statistics|native-vlan-id|no-auto-negotiation|no-gratuitous-arp-reply|no-gratuitous-arp-request|no-per-unit-scheduler|no-traps|number-of-sub-ports|optics-options|passive-monitor-mode|per-unit-scheduler|port-mirror|sub-rate|traceoptions|traps|unit|unused|vlan-tagging|vlan-vci-tagging|esi|input-vlan-map|output-vlan-map|stacked-vlan-tagging|targeted-distribution|tunnel-port|otn-options|fec|loopback|rx-buckets|shared-scheduler|short-sequence|no-partition|partition|redundancy-group|redundancy-options|serial-options|sonet-options|vlan-id|family"
 
 // tops are the first words of a whole configuration; cosParts those of what
 // "show configuration class-of-service" prints.

@@ -168,7 +168,7 @@ func (p *parser) statement(s path) {
 	p.interfaces = p.interfaces || s.words[0] == "interfaces"
 	form, args := grammar.Read("", line)
 	if form == nil {
-		if s.words[0] == "class-of-service" || tops[s.words[0]] && !strings.HasPrefix(line, "interfaces ") || !grammar.Other("", s.words[0]) && s.words[0] != "interfaces" {
+		if !grammar.Known("", line) {
 			p.out.Unknown(p.source, System, s.line, line)
 		}
 		return

@@ -212,9 +212,9 @@ func (p *parser) top(s dialect.Statement) bool {
 		p.override = true
 	case "interface":
 		p.port = nil
-		name := s.Args["name"] + strings.ReplaceAll(s.Args["rest"], " ", "")
-		if !carriesFrames(name) {
-			return true
+		name, ok := dialect.TypedPorts(s.Args["name"] + " " + s.Args["rest"])
+		if !ok || !carriesFrames(name) {
+			return ok
 		}
 		return p.openPorts(name, s.Line)
 	}

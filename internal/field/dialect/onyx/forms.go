@@ -14,6 +14,7 @@ var grammar = dialect.Language{
 	Comments: []string{"##", "#", "!"},
 	Show:     []string{"show running-config", "show run"},
 	Forms:    append(append(globalForms, oneLine(portForms)...), inBlock(portForms)...),
+	OneLine:  true,
 	Others:   map[string][]string{"": others, inPort: portOthers},
 }.Compile()
 

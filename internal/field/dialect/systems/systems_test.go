@@ -39,3 +39,25 @@ func TestEverySystem(t *testing.T) {
 		t.Errorf("%d systems, want 8", len(seen))
 	}
 }
+
+// A setting typed behind the port's name is no part of the name, and is not
+// taken for one: the line is kept where the system's own grammar has none such.
+func TestSettingBehindPortName(t *testing.T) {
+	for system, text := range map[string]string{
+		"nxos": "interface Ethernet1/1\n  mtu 9216\ninterface ethernet 1/2 mtu 1500 force\n", "eos": "interface Ethernet1/1\n   mtu 9216\ninterface Ethernet2/1 mtu 1500\n",
+		"vrp": "interface 100GE1/0/1\n jumboframe enable 9216\n#\ninterface 100GE1/0/2 jumboframe enable 1500\n#\n", "comware": "interface HundredGigE1/0/1\n jumboframe enable 9216\n#\ninterface HundredGigE1/0/2 jumboframe enable 1600\n#\n",
+	} {
+		for _, s := range All() {
+			if s.Name != system {
+				continue
+			}
+			r, err := s.Parse(bytes.NewReader([]byte(text)), "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Device.Ports) != 1 || len(r.NotUnderstood) != 1 {
+				t.Errorf("%s: %d ports %+v, not understood %+v", system, len(r.Device.Ports), r.Device.Ports, r.NotUnderstood)
+			}
+		}
+	}
+}

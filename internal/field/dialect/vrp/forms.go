@@ -77,6 +77,7 @@ var globalForms = []dialect.Form{
 	{ID: "ai-queue", In: inAIECN, Text: "assign queue <list+>", Source: aiGuide},
 
 	{ID: "headroom-pool", Text: "qos buffer headroom-pool size <size:num> <unit:" + sizeUnit + "> [slot <slot>]", Source: dcbGuide},
+	{Text: "interface <port> mode l2", Opens: dialect.Skip, Source: commands},
 	{ID: "interface", Text: "interface range <ports...>", Opens: inPort, Source: commands},
 	{ID: "interface", Text: "interface <ports...>", Opens: inPort, Source: commands},
 	{ID: "group", Text: "port-group <name...>", Opens: inGroup, Source: commands},

@@ -261,7 +261,8 @@ func (p *parser) openPort(s dialect.Statement) bool {
 	} else if list, r, ok := dialect.NamedPorts(words); ok {
 		names, rate = list, r
 	} else {
-		return true
+		_, _, port := dialect.NamedPort(words)
+		return !port // a port's name with more behind it
 	}
 	t, fresh := p.ports.Open(names)
 	if fresh {
