@@ -10,7 +10,7 @@ import (
 type command struct {
 	host  string
 	words []string
-	path  string // of "==> file <=="
+	path  string // of "==> file <==" and "cat /file"
 }
 
 var (
@@ -98,7 +98,11 @@ func (p *prompts) made(host, text string) command {
 			}
 		}
 	}
-	return command{host: host, words: words}
+	c := command{host: host, words: words}
+	if len(words) == 2 && words[0] == "cat" && strings.HasPrefix(words[1], "/") && !strings.ContainsAny(words[1], "*?[{") {
+		c.path = words[1]
+	}
+	return c
 }
 
 // splitWords splits a command line at blanks outside quotes.

@@ -260,6 +260,7 @@ func (s *stream) startCommand(c command, l *tool.Line) {
 	if c.host != "" {
 		ctx.Host = c.host
 	}
+	ctx.Path = s.r.base.Path // not that of the command before
 	if c.path != "" {
 		ctx.Path = path.Clean(c.path)
 	}

@@ -53,3 +53,23 @@ func TestPerftestVariants(t *testing.T) {
 			[]string{"ib_write_bw perftest.device=mlx5_0"}, 0},
 	})
 }
+
+// Files shown one by one at a prompt belong to their paths, and what follows
+// another command does not.
+func TestShownFiles(t *testing.T) {
+	const dir = "/sys/class/infiniband/mlx5_1/ports/1/hw_counters"
+	checkTools(t, []toolCase{
+		{"cat of one file", "root@gpu01:~# cat " + dir + "/packet_seq_err\n33\n", []string{"gpu01/mlx5_1 counter.packet_seq_err=33"}, 0},
+		{"the next command's output is not of that file", "$ cat " + dir + "/packet_seq_err\n33\n$ grep . *\nlocal_ack_timeout_err:5\n", []string{"mlx5_1 counter.packet_seq_err=33", " counter.local_ack_timeout_err=5"}, 0},
+	})
+}
+
+// Forms of iproute2 6 and lldpad 1.1.
+func TestDCBVariants(t *testing.T) {
+	checkTools(t, []toolCase{
+		{"options before the object", "# dcb -s pfc show dev eth0\npfc-cap 8 macsec-bypass off delay 4096\nprio-pfc 0:off 3:on\nrequests 0:0 3:1217\nindications 0:0 3:8812\n",
+			[]string{"eth0 qos.pfc.enabled=3", "eth0 counter.pfc_requests.3=1217", "eth0 counter.pfc_indications.3=8812"}, 0},
+		{"bandwidth of groups", "# dcb ets show dev eth0\nwilling off ets-cap 8 cbs off\npg-bw 0:0 1:0\ntc-tsa 0:ets 3:strict\n", []string{"eth0 qos.tc.3.tsa=strict"}, 0},
+		{"application entries", "# lldptool -t -i eth0 -V APP\nIEEE 8021QAZ APP TLV\n\tApp#0:\n\t Priority: 3\n\t Sel: 5\n\t Protocol: 26\n\t Colour: red\n", []string{"eth0 qos.dscp.26.priority=3"}, 1},
+	})
+}

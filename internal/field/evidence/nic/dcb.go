@@ -10,17 +10,17 @@ import (
 
 const dcbVersions = "iproute2 5.11 to 6.x, text and JSON"
 
-var dcbLine = tool.MustCompile(`^(?:willing (?:on|off) ets-cap|pfc-cap \d|(?:prio-pfc|tc-bw|tc-tsa|prio-tc|reco-tc-bw|reco-tc-tsa|reco-prio-tc|prio-buffer|buffer-size|tc-maxrate) 0:|(?:dscp|ethtype|stream-port|dgram-port|port|pcp)-prio |total-size \d|default-prio |apptrust order:|(?:host|nic-managed|cee|ieee)\b.* (?:on|off)|(?:requests|indications) )`)
+var dcbLine = tool.MustCompile(`^(?:willing (?:on|off) ets-cap|pfc-cap \d|(?:prio-pfc|tc-bw|pg-bw|tc-tsa|prio-tc|reco-tc-bw|reco-tc-tsa|reco-prio-tc|prio-buffer|buffer-size|tc-maxrate) 0:|(?:dscp|ethtype|stream-port|dgram-port|port|pcp)-prio |total-size \d|default-prio |apptrust order:|(?:host|nic-managed|cee|ieee)\b.* (?:on|off)|(?:requests|indications) )`)
 
 var dcbTool = tool.Parser{
 	Tool:     "dcb",
 	Versions: dcbVersions,
-	Programs: []string{"dcb pfc show", "dcb ets show", "dcb app show", "dcb buffer show", "dcb maxrate show", "dcb dcbx show", "dcb rewr show", "dcb apptrust show", "dcb -"},
+	Programs: []string{"dcb pfc show", "dcb ets show", "dcb app show", "dcb buffer show", "dcb maxrate show", "dcb dcbx show", "dcb rewr show", "dcb apptrust show", "dcb -s", "dcb -j", "dcb -p", "dcb -jp", "dcb -pj", "dcb -sj", "dcb -js", "dcb -N", "dcb -n", "dcb --statistics", "dcb --json"},
 	Keys: []string{
 		"qos.pfc.classes", "qos.pfc.delay", "qos.pfc.enabled", "qos.ets.willing", "qos.tc.{tc}.bandwidth", "qos.tc.{tc}.tsa", "qos.priority.{priority}.tc",
 		"qos.dscp.{dscp}.priority", "qos.priority.{priority}.buffer", "qos.buffer.{n}.size", "qos.buffer.total", "qos.default_priority",
 		"qos.app.ethertype.{type}.priority", "qos.app.udp.{port}.priority", "qos.app.tcp.{port}.priority", "qos.app.port.{port}.priority",
-		"qos.tc.{tc}.rate_limit", "qos.trust", "qos.dcbx.owner",
+		"qos.tc.{tc}.rate_limit", "qos.trust", "qos.dcbx.owner", "counter.{name...}",
 	},
 	Recognise: func(w *tool.Window) tool.Score {
 		if dcbLine.MatchString(w.First()) {
@@ -88,7 +88,13 @@ func readDCB(l *tool.Line, out *tool.Out, nic fact.Subject) bool {
 			}
 		}
 		return true
-	case "requests", "indications":
+	case "requests", "indications": // PFC frames sent and received, by priority (dcb-pfc(8))
+		for _, item := range f[1:] {
+			prio, n, ok := strings.Cut(item, ":")
+			if !ok || !counter(l, out, nic, "pfc_"+f[0]+"."+prio, n) {
+				return false
+			}
+		}
 		return true
 	}
 	return dcbList(l, out, nic, f[0], f[1:])
@@ -148,7 +154,7 @@ func dcbValue(l *tool.Line, out *tool.Out, nic fact.Subject, name, index, value 
 		return out.Number(l.N, nic, "qos.app.port."+index+".priority", value)
 	case "tc-maxrate":
 		return dcbRate(l, out, nic, "qos.tc."+index+".rate_limit", value)
-	case "pcp-prio", "reco-tc-bw", "reco-tc-tsa", "reco-prio-tc":
+	case "pcp-prio", "pg-bw", "reco-tc-bw", "reco-tc-tsa", "reco-prio-tc":
 	default:
 		return false
 	}

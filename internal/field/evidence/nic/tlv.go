@@ -144,11 +144,11 @@ func (r *tlvRun) value(l *tool.Line, out *tool.Out, label, value string) bool {
 		r.priority = value
 	case "Sel":
 		r.selector = value
-	case "DSCP", "UDP or DCCP", "TCP or SCTP", "TCP/SCTP/UDP/DCCP", "Ethertype", "EtherType", "Protocol ID":
+	case "DSCP", "UDP or DCCP", "TCP or SCTP", "TCP/SCTP/UDP/DCCP", "Ethertype", "EtherType", "Protocol ID", "Protocol":
 		return r.app(l, out, label, value)
 	case "CBS", "dscp2prio mapping", "MAX_TCS", "MACsec Bypass Capable", "MBC", "cbs", "maxtcs", "mode":
 	default:
-		return strings.HasPrefix(label, "APP#")
+		return strings.HasPrefix(strings.ToUpper(label), "APP#")
 	}
 	return true
 }
@@ -209,7 +209,8 @@ func (r *tlvRun) identity(l *tool.Line, out *tool.Out, t, label, value string) b
 			return out.Number(l.N, r.nic, "link.neighbour.mtu", t)
 		}
 	}
-	return true // other TLVs say nothing about queues
+	// Other TLVs say nothing about queues; those of 802.1Qaz say nothing else.
+	return !strings.Contains(r.tlv, "8021QAZ")
 }
 
 // priorities reads "none", "3", "3 4", "3,4" or the bit list "0,0,0,1,0,0,0,0".
