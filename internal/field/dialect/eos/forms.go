@@ -138,7 +138,7 @@ var (
 		"domain", "dot1x", "dynamic", "enable", "environment", "errdisable", "event-handler", "event-monitor", "flow", "fips", "generate", "group", "hardware", "interfaces", "ip", "ipv6", "key", "kernel", "lacp", "link",
 		"lldp", "load-interval", "load-balance", "logging", "mac", "maintenance", "management", "match-list", "mcs", "metadata", "mlag", "monitor", "mpls", "no", "ntp", "password", "patch", "peer-filter", "platform", "poe", "port-channel", "prompt",
 		"ptp", "queue-monitor", "radius-server", "redundancy", "role", "route-map", "router", "sample-policy", "service", "session", "sflow", "snmp-server", "spanning-tree", "stun", "switchport", "switch", "system", "tacacs-server", "tap",
-		"tcam", "terminal", "traffic-policies", "trackers", "transceiver", "tunnel", "username", "virtual-router", "vlan", "vmtracer", "vrf", "vxlan", "monitoring", "qos", "class", "config", "copp", "schedule", "end",
+		"tcam", "terminal", "traffic-policies", "trackers", "transceiver", "tunnel", "username", "virtual-router", "vlan", "vmtracer", "vrf", "vxlan", "monitoring", "class", "config", "copp", "schedule", "end",
 	}
 	interfaceOthers = []string{
 		"arp", "bfd", "bgp", "channel-group", "dhcp", "dot1x", "encapsulation", "error-correction", "flow", "hardware", "ip", "ipv6", "isis", "l2", "l2-protocol", "lacp", "link", "link-debounce", "lldp", "load-interval", "logging",

@@ -13,7 +13,7 @@ const (
 var grammar = dialect.Language{
 	Comments: []string{"##", "#", "!"},
 	Show:     []string{"show running-config", "show run"},
-	Forms:    append(append(globalForms, oneLine(portForms)...), inBlock(portForms)...),
+	Forms:    append(append(append(globalForms, oneLine(portForms)...), inBlock(portForms)...), otherLines()...),
 	OneLine:  true,
 	Others:   map[string][]string{"": others, inPort: portOthers},
 }.Compile()
@@ -36,6 +36,21 @@ func inBlock(forms []dialect.Form) []dialect.Form {
 		out[i] = f
 	}
 	return out
+}
+
+// otherLines are one-line statements of ports that say nothing about queues, and
+// those of interfaces that carry no frames of hosts.
+func otherLines() []dialect.Form {
+	forms := []dialect.Form{
+		{Text: "dcb <other:application-priority|ets> [<rest...>]", Source: manual},
+		{In: inPort, Text: "dcb <other:application-priority|ets> [<rest...>]", Source: manual},
+		{Text: "interface <kind:ethernet|port-channel|mlag-port-channel> <ports> dcb <other:application-priority|ets> [<rest...>]", Source: manual},
+		{Text: "interface <kind:loopback|mgmt0|mgmt1|nve|vlan|ib> [<rest...>]", Opens: dialect.Skip, Source: manual},
+	}
+	for _, w := range portOthers {
+		forms = append(forms, dialect.Form{Text: "interface <kind:ethernet|port-channel|mlag-port-channel> <ports> " + w + " [<rest...>]", Source: manual})
+	}
+	return forms
 }
 
 var globalForms = []dialect.Form{
@@ -86,10 +101,10 @@ var portForms = []dialect.Form{
 // others start statements that say nothing about queues.
 var (
 	others = []string{
-		"aaa", "banner", "bfd", "bgp", "cli", "clock", "crypto", "docker", "email", "enable", "evpn", "fae", "file", "ftp-server", "gnmi-server", "help", "image", "interface", "ip", "ipv4", "ipv6", "job", "json-gw", "lacp", "ldap", "ldap-server", "license", "lldp", "logging", "mac", "mac-address-table", "magp", "mlag", "mlag-channel-group", "mlag-vip", "module-type", "monitor", "no", "ntp", "ospf", "port", "port-channel", "protocol", "ptp", "radius-server",
-		"router", "route-map", "sflow", "snmp-server", "spanning-tree", "ssh", "stats", "system", "tacacs-server", "telemetry", "telnet-server", "terminal", "usb", "username", "vlan", "vrf", "vrrp", "vxlan", "web", "xml-gw", "network", "internal", "dcb", "load-balance", "default", "show", "configuration", "roce-counters",
+		"aaa", "banner", "bfd", "bgp", "cli", "clock", "crypto", "docker", "email", "enable", "evpn", "fae", "file", "ftp-server", "gnmi-server", "help", "image", "ip", "ipv4", "ipv6", "job", "json-gw", "lacp", "ldap", "ldap-server", "license", "lldp", "logging", "mac", "mac-address-table", "magp", "mlag", "mlag-channel-group", "mlag-vip", "module-type", "monitor", "no", "ntp", "ospf", "port", "port-channel", "protocol", "ptp", "radius-server",
+		"router", "route-map", "sflow", "snmp-server", "spanning-tree", "ssh", "stats", "system", "tacacs-server", "telemetry", "telnet-server", "terminal", "usb", "username", "vlan", "vrf", "vrrp", "vxlan", "web", "xml-gw", "network", "internal", "load-balance", "default", "show", "configuration", "roce-counters",
 	}
 	portOthers = []string{
-		"channel-group", "description", "fec-override", "ip", "ipv6", "lldp", "load-interval", "mlag-channel-group", "no", "ospf", "router", "shutdown", "sflow", "spanning-tree", "storm-control", "switchport", "vrf", "dcb", "access-list", "mac", "magp", "module-type", "breakout", "telemetry",
+		"channel-group", "description", "fec-override", "ip", "ipv6", "lldp", "load-interval", "mlag-channel-group", "no", "ospf", "router", "shutdown", "sflow", "spanning-tree", "storm-control", "switchport", "vrf", "access-list", "mac", "magp", "module-type", "breakout", "telemetry",
 	}
 )

@@ -61,3 +61,32 @@ func TestSettingBehindPortName(t *testing.T) {
 		}
 	}
 }
+
+// A line about queues or pause that no form takes is kept: no list of words
+// that say nothing about queues may swallow it, neither in a port nor above.
+func TestUnknownQueueLinesAreKept(t *testing.T) {
+	for system, texts := range map[string][]string{
+		"nxos":    {"interface Ethernet1/1\n  priority-flow-control frobnicate 3\n", "priority-flow-control frobnicate 3\ninterface Ethernet1/1\n  mtu 9216\n"},
+		"eos":     {"interface Ethernet1/1\n   priority-flow-control frobnicate 3\n", "interface Ethernet1/1\n   qos frobnicate 3\n", "qos frobnicate 3\ninterface Ethernet1/1\n   mtu 9216\n"},
+		"onyx":    {"interface ethernet 1/1 dcb frobnicate 3\n", "interface ethernet 1/1 traffic-class 3 frobnicate\n", "dcb frobnicate 3\ninterface ethernet 1/1 mtu 9216 force\n"},
+		"vrp":     {"interface 100GE1/0/1\n qos frobnicate 3\n", "interface 100GE1/0/1\n dcb frobnicate 3\n", "qos frobnicate 3\n#\ninterface 100GE1/0/1\n jumboframe enable 9216\n", "dcb frobnicate 3\n#\ninterface 100GE1/0/1\n jumboframe enable 9216\n"},
+		"comware": {"interface HundredGigE1/0/1\n qos frobnicate 3\n", "interface HundredGigE1/0/1\n priority-flow-control frobnicate 3\n", "priority-flow-control frobnicate 3\n#\ninterface HundredGigE1/0/1\n jumboframe enable 9216\n"},
+		"nvue":    {"nv set interface swp1 qos frobnicate 3\n", "nv set qos frobnicate 3\nnv set interface swp1 link mtu 9216\n"},
+		"junos":   {"set class-of-service frobnicate 3\nset interfaces et-0/0/0 mtu 9216\n", "set class-of-service interfaces et-0/0/0 frobnicate 3\nset interfaces et-0/0/0 mtu 9216\n"},
+	} {
+		for _, s := range All() {
+			if s.Name != system {
+				continue
+			}
+			for _, text := range texts {
+				r, err := s.Parse(bytes.NewReader([]byte(text)), "x")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.NotUnderstood) != 1 || !bytes.Contains([]byte(r.NotUnderstood[0].Text), []byte("frobnicate")) {
+					t.Errorf("%s: %q: not understood %+v", system, text, r.NotUnderstood)
+				}
+			}
+		}
+	}
+}

@@ -77,6 +77,8 @@ var globalForms = []dialect.Form{
 	{ID: "ai-queue", In: inAIECN, Text: "assign queue <list+>", Source: aiGuide},
 
 	{ID: "headroom-pool", Text: "qos buffer headroom-pool size <size:num> <unit:" + sizeUnit + "> [slot <slot>]", Source: dcbGuide},
+	{Text: "qos <other:buffer|car|global|group|lr|phb|queue-profile|schedule-profile|schedule-template|tail-drop-profile> [<rest...>]", Opens: dialect.Skip, Source: qosGuide},
+	{Text: "dcb <other:app-profile|compliance|dcbx|ets-profile> [<rest...>]", Opens: dialect.Skip, Source: dcbGuide},
 	{Text: "interface <port> mode l2", Opens: dialect.Skip, Source: commands},
 	{ID: "interface", Text: "interface range <ports...>", Opens: inPort, Source: commands},
 	{ID: "interface", Text: "interface <ports...>", Opens: inPort, Source: commands},
@@ -102,8 +104,9 @@ var portForms = []dialect.Form{
 	{ID: "wred", Text: "qos queue <queue:0-7> wred <profile>", Source: qosGuide},
 	{ID: "ecn", Text: "qos queue <queue:0-7> ecn", Source: qosGuide},
 	{ID: "no-ecn", Text: "undo qos queue <queue:0-7> ecn", Source: qosGuide},
-	{Text: "qos queue <queue:0-7> <rest...>", Source: qosGuide},
-	{Text: "qos <rest...>", Source: qosGuide},
+	{Text: "qos queue <queue:0-7> <other:cir|length|shaping|statistics> [<rest...>]", Source: qosGuide},
+	{Text: "qos <other:buffer|car|lr|phb|schedule-profile|schedule-template> [<rest...>]", Source: qosGuide},
+	{Text: "dcb <other:app-profile|compliance|dcbx|ets|ets-profile> [<rest...>]", Source: dcbGuide},
 	{ID: "jumbo", Text: "jumboframe enable [<length:1518-16384>] [<layer3:46-16384>]", Source: commands},
 	{ID: "mtu", Text: "mtu <mtu:46-16384>", Source: commands},
 	{ID: "routed", Text: "undo portswitch", Source: commands},
@@ -113,12 +116,12 @@ var portForms = []dialect.Form{
 // others start statements that say nothing about queues.
 var (
 	others = []string{
-		"aaa", "acl", "arp", "assign", "bfd", "bgp", "bridge-domain", "car", "cfm", "clock", "cpu-defend", "dcb", "defend", "dfs-group", "dhcp", "dns", "device", "drop", "efm", "error-down", "ethernet", "evpn", "evpn-overlay", "ftp", "grpc", "header",
-		"http", "hwtacacs-server", "icmp", "info-center", "ip", "ipv6", "isis", "keychain", "lacp", "license", "lldp", "load-balance", "local-user", "loop-detection", "m-lag", "mac-address", "mpls", "netconf", "nqa", "ntp", "observe-port", "ops", "ospf", "ospfv3", "patch", "peer-public-key", "pki", "port", "qos",
+		"aaa", "acl", "arp", "assign", "bfd", "bgp", "bridge-domain", "car", "cfm", "clock", "cpu-defend", "defend", "dfs-group", "dhcp", "dns", "device", "drop", "efm", "error-down", "ethernet", "evpn", "evpn-overlay", "ftp", "grpc", "header",
+		"http", "hwtacacs-server", "icmp", "info-center", "ip", "ipv6", "isis", "keychain", "lacp", "license", "lldp", "load-balance", "local-user", "loop-detection", "m-lag", "mac-address", "mpls", "netconf", "nqa", "ntp", "observe-port", "ops", "ospf", "ospfv3", "patch", "peer-public-key", "pki", "port",
 		"radius", "radius-server", "router", "route-policy", "rsa", "dsa", "ecc", "security", "set", "sflow", "snmp-agent", "ssh", "ssl", "stack", "stelnet", "stp", "super", "system", "tcp", "telemetry", "telnet", "tm", "traffic", "traffic-policy", "tunnel", "undo", "user-interface", "user-security-policy", "vlan", "vrrp", "vxlan", "wlan", "xpl", "vm-manager", "capture-packet", "service", "monitor-link", "dragonfly", "slot", "sysname", "dldp", "trill", "eth-trunk",
 	}
 	portOthers = []string{
-		"anti-attack", "arp", "bfd", "broadcast-suppression", "carrier", "combo-port", "dcb", "description", "device", "dhcp", "dldp", "duplex", "efm", "fec", "fec-mode", "icmp", "ip", "ipv6", "isis", "lacp", "link-delay", "link-protocol", "lldp", "load-balance", "loopback", "mac-address", "mode", "mpls", "multicast-suppression", "negotiation", "npcc", "observe-port", "ospf", "ospfv3", "peer-link",
-		"pim", "port", "port-isolate", "port-mirroring", "portswitch", "sflow", "shutdown", "speed", "stp", "traffic-filter", "traffic-policy", "training", "transceiver", "trust", "undo", "unicast-suppression", "vlan", "vrrp", "vxlan", "least", "set", "trap-threshold", "storm", "management-interface", "icc", "ai-ecn", "statistic", "restart", "vrf",
+		"anti-attack", "arp", "bfd", "broadcast-suppression", "carrier", "combo-port", "description", "device", "dhcp", "dldp", "duplex", "efm", "fec", "fec-mode", "icmp", "ip", "ipv6", "isis", "lacp", "link-delay", "link-protocol", "lldp", "load-balance", "loopback", "mac-address", "mode", "mpls", "multicast-suppression", "negotiation", "npcc", "observe-port", "ospf", "ospfv3", "peer-link",
+		"pim", "port", "port-isolate", "port-mirroring", "portswitch", "sflow", "shutdown", "speed", "stp", "traffic-filter", "traffic-policy", "training", "transceiver", "undo", "unicast-suppression", "vlan", "vrrp", "vxlan", "least", "set", "trap-threshold", "storm", "management-interface", "icc", "ai-ecn", "statistic", "restart", "vrf",
 	}
 )
