@@ -109,7 +109,8 @@ func (b *browser) keys(text string) {
 func (b *browser) until(what string, within time.Duration, expression string) {
 	b.t.Helper()
 	end := time.Now().Add(4 * within)
-	for !eval[bool](b, "!!("+expression+")") {
+	// An element that is not there yet makes the expression throw.
+	for !eval[bool](b, "(() => { try { return !!("+expression+"); } catch { return false; } })()") {
 		if time.Now().After(end) {
 			b.t.Fatalf("%s: not within %v; on the screen:\n%.1500s", what, 4*within, eval[string](b, "document.body.innerText"))
 		}
